@@ -1,0 +1,13 @@
+"""What every noun is made of."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Frozen(BaseModel):
+    """Immutable, and strict about its keys: what it does not know it refuses."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,73 @@
+"""BuildRequest: what a candidate asked the compiler for. Artifact: what the build made of it."""
+
+from typing import Literal
+
+from harness.schema.base import Frozen, Sha256
+
+DeviceKind = Literal["cuda", "cpu", "cpu-emulated"]
+ToolchainChoice = Literal["auto", "stock"]
+
+
+class BuildRequest(Frozen):
+    """The arguments of one `load_inline` or `load` call, as plain data.
+
+    For `load_inline` the sources stand in `cpp_sources` and `cuda_sources`; for `load`, `files` maps each file's
+    base name to its text. `functions` maps an exported name to its docstring; None where none were asked for.
+    """
+
+    name: str
+    cpp_sources: tuple[str, ...] = ()
+    cuda_sources: tuple[str, ...] = ()
+    files: dict[str, str] = {}
+    functions: dict[str, str] | None = None
+    extra_cflags: tuple[str, ...] = ()
+    extra_cuda_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
+    extra_include_paths: tuple[str, ...] = ()
+    with_cuda: bool | None = None
+    is_python_module: bool = True
+    no_implicit_headers: bool = False
+
+    @property
+    def uses_cuda(self) -> bool:
+        """Whether a CUDA compiler is needed, by the same rule as torch's `load_inline` and `load`."""
+        if self.with_cuda is not None:
+            return self.with_cuda
+        return bool(self.cuda_sources) or any(name.endswith((".cu", ".cuh")) for name in self.files)
+
+
+class Artifact(Frozen):
+    """A shared object in the cache.
+
+    `path` is absolute; `module` the name of its `PyInit_` function; `toolchain` which one built it ("stock",
+    "slim", "emulated", ...); `notes` what was substituted or stepped back from on the way; `seconds` and
+    `cpu_seconds` what building cost, both 0 where `cached`.
+    """
+
+    key: str
+    path: str
+    sha256: Sha256
+    module: str
+    toolchain: str
+    cached: bool
+    seconds: float
+    cpu_seconds: float
+    log: str = ""
+    notes: tuple[str, ...] = ()
+
+
+BuildReason = Literal["compile", "not-emulated", "timeout", "out-of-memory", "unsupported"]
+
+
+class BuildFailure(Frozen):
+    """A build that did not succeed through a fault of the candidate.
+
+    `detail` is the first error in one sentence; `log` what the compiler printed, paths and lines rewritten to the
+    candidate's own where they could be traced back to it.
+    """
+
+    reason: BuildReason
+    detail: str
+    log: str
+    toolchain: str
+    seconds: float = 0.0

@@ -1,0 +1,50 @@
+"""Problem: what is asked. A file in KernelBench's layout."""
+
+from typing import Literal
+
+from harness.schema.base import Frozen, Sha256
+
+Precision = Literal["fp32", "fp16", "bf16"]
+
+
+class Workload(Frozen):
+    """The sizes a problem was run at.
+
+    `settings` holds the module-level numbers that were set before inputs were drawn, `original` the same names with
+    the values of the problem file. `reduced` says that a size was made smaller by us, because CUDA was emulated.
+    """
+
+    settings: dict[str, int | float] = {}
+    original: dict[str, int | float] = {}
+    reduced: bool = False
+    precision: Precision = "fp32"
+
+
+class Problem(Frozen):
+    """A problem file: its source defines `Model`, `get_inputs()` and `get_init_inputs()`.
+
+    `set` is the folder that the file lies in, relative to the catalogue's root ("level1"; "" for a single file);
+    `name` the file's name without `.py` ("19_ReLU").
+    """
+
+    set: str
+    name: str
+    sha256: Sha256
+    source: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.set}/{self.name}" if self.set else self.name
+
+
+class ProblemRef(Frozen):
+    """A problem as the record names it."""
+
+    set: str
+    name: str
+    sha256: Sha256
+    workload: Workload = Workload()
+
+    @property
+    def title(self) -> str:
+        return f"{self.set}/{self.name}" if self.set else self.name

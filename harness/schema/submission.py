@@ -1,0 +1,79 @@
+"""Submission: raw text from a language model or a `.py` file. Candidate: the source taken out of it."""
+
+from typing import Literal
+
+from harness.schema.base import Frozen, Sha256
+
+ExtractPolicy = Literal["last", "first", "strict"]
+Language = Literal["cuda", "c++", "triton", "pytorch"]
+
+
+class Block(Frozen):
+    """One fenced block of a response, and what became of it.
+
+    `first_line` is the 1-based line of the submission on which the block's code starts, `lines` how many it has.
+    `reason` says why a block was skipped ("defines no ModelNew", "broken off before its closing fence", ...).
+    """
+
+    index: int
+    language: str
+    first_line: int
+    lines: int
+    outcome: Literal["taken", "skipped"]
+    reason: str = ""
+
+
+class Extraction(Frozen):
+    """How a candidate was found in a submission.
+
+    `kind` is "python" where the whole submission is source, "response" where it was taken out of fenced blocks.
+    `truncated` says that the response ends inside an open block. `first_line` is the 1-based line of the
+    submission on which the candidate starts; None where nothing was found.
+    """
+
+    policy: ExtractPolicy
+    kind: Literal["python", "response"]
+    truncated: bool = False
+    first_line: int | None = None
+    blocks: tuple[Block, ...] = ()
+
+
+class Submission(Frozen):
+    """What somebody handed in, before anything was taken out of it.
+
+    `path` is how the user named it (relative to the folder of a batch); with `problem` and `sample` it is the
+    identity that a batch resumes by. `problem` is the name to look up, None where the caller says it.
+    """
+
+    path: str
+    sha256: Sha256
+    text: str
+    problem: str | None = None
+    sample: int = 0
+    model: str = ""
+
+
+class SubmissionRef(Frozen):
+    """A submission as the record names it."""
+
+    path: str
+    sha256: Sha256
+    extraction: Extraction | None = None
+    sample: int = 0
+    model: str = ""
+
+
+class Candidate(Frozen):
+    """Source that defines `ModelNew`. Line n of it is line `first_line + n - 1` of the submission."""
+
+    source: str
+    sha256: Sha256
+    languages: tuple[Language, ...]
+    first_line: int = 1
+
+
+class CandidateRef(Frozen):
+    """A candidate as the record names it."""
+
+    sha256: Sha256
+    languages: tuple[Language, ...]

@@ -1,0 +1,103 @@
+"""Verdict: what the judge found. One outcome, one type."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.schema.base import Frozen
+
+Stage = Literal["extract", "screen", "build", "load", "run", "time"]
+Reason = Literal[
+    "empty",  # nothing was found in the submission
+    "syntax",  # the candidate is not valid Python
+    "compile",  # the compiler refused it
+    "not-emulated",  # CUDA that the CPU emulation does not know
+    "exception",  # the candidate raised
+    "crash",  # the worker died of a signal
+    "exit",  # the worker left of its own accord
+    "timeout",
+    "out-of-memory",
+    "protocol",  # the worker broke the wire's protocol
+    "missing",  # no ModelNew
+    "device",  # the candidate put the device into a bad state, or a kernel of it failed
+    "unsupported",  # something we name but do not do
+]
+Difference = Literal[
+    "values", "structure", "shape", "dtype", "device", "non-finite", "inputs-changed", "aliased-input",
+    "not-repeatable", "parameters",
+]  # fmt: skip
+
+
+class Mismatch(Frozen):
+    """The elements of one output that are out of tolerance.
+
+    `output` names the tensor ("output", "output[1]", "output['loss']"); `worst_index` is the index of the element
+    with the largest excess; values are floats as the judge read them (bool and integer outputs are converted).
+    `tolerance` is what the worst element was allowed, in the output's own units.
+    """
+
+    output: str
+    elements: int
+    mismatched: int
+    worst_index: tuple[int, ...]
+    actual: float | str
+    expected: float | str
+    tolerance: float
+
+
+class ErrorSummary(Frozen):
+    """How far the correct outputs were from float64: the largest error over all trials.
+
+    `relative` is max |actual - expected| / mean |expected| over an output; `reference_relative` the same figure for
+    the reference as written; `of_tolerance` the largest share of the allowed error that was used up (1 = all).
+    """
+
+    relative: float
+    reference_relative: float
+    of_tolerance: float
+
+
+class Correct(Frozen):
+    """Every trial agreed. `trials` counts the calls whose outputs were compared, timed rounds included."""
+
+    kind: Literal["correct"] = "correct"
+    trials: int
+    error: ErrorSummary | None = None
+
+
+class Wrong(Frozen):
+    """It ran, and its outputs are not the reference's. `trial` names the kind of inputs that showed it."""
+
+    kind: Literal["wrong"] = "wrong"
+    reason: Difference
+    detail: str
+    trial: str
+    mismatch: Mismatch | None = None
+
+
+class Failed(Frozen):
+    """It did not get as far as an answer. `log` holds what a person needs: compiler messages, the traceback."""
+
+    kind: Literal["failed"] = "failed"
+    stage: Stage
+    reason: Reason
+    detail: str
+    log: str = ""
+
+
+class Rejected(Frozen):
+    """It answered, and the answer may not count."""
+
+    kind: Literal["rejected"] = "rejected"
+    rule: str
+    detail: str
+
+
+class Infrastructure(Frozen):
+    """Our fault or the machine's. Never a score; a batch tries it again."""
+
+    kind: Literal["infrastructure"] = "infrastructure"
+    detail: str
+
+
+Verdict = Annotated[Correct | Wrong | Failed | Rejected | Infrastructure, Field(discriminator="kind")]
