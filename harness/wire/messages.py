@@ -1,0 +1,184 @@
+"""Everything that judge and worker can say to each other. There is no word for a verdict.
+
+The judge asks, the worker answers; the one question that a worker may ask is for a build. `Raised` is how a
+worker says that the candidate's code raised: a claim about itself that can only do it harm.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.schema.base import Frozen
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.wire.values import Size, Value
+
+# ---- judge to worker -------------------------------------------------------------------------------------------
+
+
+class Load(Frozen):
+    """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first."""
+
+    say: Literal["load"] = "load"
+    source: str
+    class_name: str
+    device: Literal["cpu", "cuda", "none"]
+    emulate: bool
+    threads: int = 0
+
+
+class Built(Frozen):
+    """The answer to `Build`."""
+
+    say: Literal["built"] = "built"
+    artifact: Artifact | None = None
+    failure: BuildFailure | None = None
+
+
+class Attach(Frozen):
+    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`."""
+
+    say: Literal["attach"] = "attach"
+    arena: int
+    size: Size
+    kind: Literal["host", "cuda"]
+
+
+class Construct(Frozen):
+    """Seed torch, build the model from the arguments, move it to the device. Answer: `Constructed` or `Raised`."""
+
+    say: Literal["construct"] = "construct"
+    seed: int
+    arguments: Value
+    arena: int | None
+    precision: Literal["fp32", "fp16", "bf16"] = "fp32"
+
+
+class Prepare(Frozen):
+    """Lay the inputs of slots 0..n-1 over the arena. Answer: `Prepared`."""
+
+    say: Literal["prepare"] = "prepare"
+    arena: int
+    slots: tuple[Value, ...]
+
+
+class Go(Frozen):
+    """Call the model once per slot, wait for the device, answer `Done` or `Raised`. This is what the clock sees."""
+
+    say: Literal["go"] = "go"
+    slots: tuple[int, ...]
+
+
+class Describe(Frozen):
+    """Say what the outputs of these calls of the last round look like. Answer: `Described`."""
+
+    say: Literal["describe"] = "describe"
+    calls: tuple[int, ...]
+
+
+class Release(Frozen):
+    """Let go of the last round's outputs. Answer: `Released`."""
+
+    say: Literal["release"] = "release"
+
+
+class Detach(Frozen):
+    """Forget the slots and unmap an arena. Answer: `Released`."""
+
+    say: Literal["detach"] = "detach"
+    arena: int
+
+
+# ---- worker to judge -------------------------------------------------------------------------------------------
+
+
+class Ready(Frozen):
+    """The worker listens. Sent once, before candidate code exists in the process."""
+
+    say: Literal["ready"] = "ready"
+
+
+class Build(Frozen):
+    """The candidate called `load_inline` or `load`. Answer: `Built`."""
+
+    say: Literal["build"] = "build"
+    request: BuildRequest
+
+
+class Loaded(Frozen):
+    say: Literal["loaded"] = "loaded"
+
+
+class Attached(Frozen):
+    say: Literal["attached"] = "attached"
+
+
+class ParameterShape(Frozen):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Constructed(Frozen):
+    """The model stands. `parameters` are its parameters and buffers, to explain a difference in weights."""
+
+    say: Literal["constructed"] = "constructed"
+    parameters: Annotated[tuple[ParameterShape, ...], Field(max_length=100_000)]
+
+
+class Prepared(Frozen):
+    say: Literal["prepared"] = "prepared"
+
+
+class Done(Frozen):
+    """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
+
+    `device_ms` is the time between two device events around the round: a second opinion, believed by nobody.
+    """
+
+    say: Literal["done"] = "done"
+    addresses: Annotated[tuple[tuple[Size, ...], ...], Field(max_length=100_000)]
+    device_ms: float | None = None
+
+
+class DeviceHandle(Frozen):
+    """A device allocation that the judge may open: its base address, its size and the driver's 64-byte handle."""
+
+    base: Size
+    size: Size
+    handle: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+
+
+class Described(Frozen):
+    """Outputs by call, tensors at their address in the worker, with handles for those on the device."""
+
+    say: Literal["described"] = "described"
+    outputs: Annotated[tuple[Value, ...], Field(max_length=10_000)]
+    handles: Annotated[tuple[DeviceHandle, ...], Field(max_length=10_000)] = ()
+    substitutions: Annotated[tuple[str, ...], Field(max_length=1_000)] = ()
+
+
+class Released(Frozen):
+    say: Literal["released"] = "released"
+
+
+class Raised(Frozen):
+    """Candidate code raised. `during` is what the judge had asked for."""
+
+    say: Literal["raised"] = "raised"
+    during: Literal["load", "construct", "call"]
+    kind: Literal["exception", "syntax", "missing", "out-of-memory", "build", "device", "exit"]
+    type: Annotated[str, Field(max_length=1_000)]
+    message: Annotated[str, Field(max_length=100_000)]
+    traceback: Annotated[str, Field(max_length=1_000_000)]
+    failure: BuildFailure | None = None
+
+
+Request = Annotated[
+    Load | Built | Attach | Construct | Prepare | Go | Describe | Release | Detach, Field(discriminator="say")
+]
+Answer = Annotated[
+    Ready | Build | Loaded | Attached | Constructed | Prepared | Done | Described | Released | Raised,
+    Field(discriminator="say"),
+]
+REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
