@@ -8,6 +8,10 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Frozen(BaseModel):
-    """Immutable, and strict about its keys: what it does not know it refuses."""
+    """Immutable, and strict about its keys: what it does not know it refuses.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    A float that is not finite is written as the string "NaN" or "Infinity" and read back as the float: pydantic's own
+    `null` could not be read again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")

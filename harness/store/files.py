@@ -1,0 +1,161 @@
+"""Writing so that it stays written: whole files at once, lines at the end of a file, locks."""
+
+import errno
+import fcntl
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import HarnessError, MachineError, StoreError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+
+# A process killed in the middle of an fsync holds its lock until the disk answers, and a child between fork and exec
+# holds it for a moment longer than its parent lives. A batch that is started again at once should not trip over that.
+_LOCK_PATIENCE_S = 2.0
+_LOCK_POLL_S = 0.05
+
+
+@contextmanager
+def disk_faults(path: Path) -> Iterator[None]:
+    """Turns an OSError from inside into StoreError or MachineError with one sentence about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise _explained(error, path) from error
+
+
+def _explained(error: OSError, path: Path) -> HarnessError:
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    if error.errno in _FULL:
+        return MachineError(
+            f"the disk that holds {path} is full ({reason}): free some space and give the same command again, "
+            "nothing was left half-written"
+        )
+    if error.errno in _FORBIDDEN:
+        return StoreError(f"{path} may not be written ({reason}): choose another place or mend its permissions")
+    return MachineError(f"{path} could not be written ({reason}): check the disk and give the same command again")
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in `folder` durable, as fsync does for the contents of a file."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Creates `folder` and what is missing above it, durably."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
+def write_atomically(path: Path, content: bytes, *, keep_existing: bool = False) -> bool:
+    """Writes a whole file: whoever looks sees the old content or the new, never a part.
+
+    With `keep_existing` a file that is already there stays, also when another process is writing it at this moment.
+
+    Returns:
+        Whether the content was written.
+
+    Raises:
+        StoreError: the place may not be written.
+        MachineError: the disk is full or broken.
+    """
+    with disk_faults(path):
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fchmod(file.fileno(), 0o644)
+                os.fsync(file.fileno())
+            return _publish(temporary, path, keep_existing=keep_existing)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _publish(temporary: str, path: Path, *, keep_existing: bool) -> bool:
+    if keep_existing:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+    else:
+        os.replace(temporary, path)
+    sync_folder(path.parent)
+    return True
+
+
+def append_durably(descriptor: int, line: bytes) -> None:
+    """Appends `line` to a file opened with O_APPEND and waits until it is on the disk.
+
+    All or nothing: when anything goes wrong, an interrupt among it, the file is cut back to where it ended before.
+    """
+    end = os.fstat(descriptor).st_size
+    try:
+        written = os.write(descriptor, line)
+        while written < len(line):  # only a nearly full disk or a signal makes a write to a file come back short
+            written += os.write(descriptor, line[written:])
+        os.fsync(descriptor)
+    except BaseException:
+        os.ftruncate(descriptor, end)
+        raise
+
+
+@contextmanager
+def sole_writer(path: Path) -> Iterator[int]:
+    """Opens `path` for appending and holds the lock that makes this process its only writer.
+
+    Yields:
+        A descriptor for reading and appending.
+
+    Raises:
+        StoreError: another process is writing it, or it may not be written.
+    """
+    with disk_faults(path):
+        existed = path.exists()
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    note = path.with_name(f".{path.name}.writer")
+    try:
+        if not _lock(descriptor):
+            raise StoreError(f"{_writer(note)} is writing {path}: wait for it, stop it, or choose another run or shard")
+        with disk_faults(path):
+            note.write_text(f"process {os.getpid()} on {platform.node()}")
+            if not existed:
+                sync_folder(path.parent)
+        try:
+            yield descriptor
+        finally:
+            note.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    deadline = time.monotonic() + _LOCK_PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOCK_POLL_S)
+        else:
+            return True
+
+
+def _writer(note: Path) -> str:
+    try:
+        return f"another process ({note.read_text()})"
+    except OSError:  # it has the lock but has not said its name yet, or we may not read it
+        return "another process"
