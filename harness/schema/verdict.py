@@ -19,6 +19,7 @@ Reason = Literal[
     "out-of-memory",
     "protocol",  # the worker broke the wire's protocol
     "missing",  # no ModelNew
+    "ambiguous",  # several candidates where exactly one was asked for
     "device",  # the candidate put the device into a bad state, or a kernel of it failed
     "unsupported",  # something we name but do not do
 ]

@@ -1,0 +1,209 @@
+"""Catalog: the problems below one folder, found by any name that people use for them."""
+
+import ast
+import difflib
+import hashlib
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError, ProblemError
+from harness.schema import Problem
+
+REQUIRED = ("Model", "get_inputs", "get_init_inputs")
+
+_KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d+)_problem_(?P<number>\d+)")
+_LEVEL = re.compile(r"level_?(?P<level>\d+)")
+_NUMBER = re.compile(r"(?P<number>\d+)(?:_|$)")
+# Where a folder keeps its problems: in itself, as a checkout of KernelBench does, or as this repository does.
+_PLACES = ("", "KernelBench", "KernelBench/KernelBench", "problems")
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Problem files by title ("level1/19_ReLU"), in natural order. `root` is the folder or the file they come from."""
+
+    root: Path
+    files: dict[str, Path]
+
+    def problems(self) -> list[Problem]:
+        """All problems, by level and then number. They are read but not checked; `find` checks the one it returns."""
+        return [_read(path, title) for title, path in self.files.items()]
+
+    def find(self, name: str | tuple[int, int]) -> Problem:
+        """The problem that `name` means.
+
+        Names: "19_ReLU", "level1/19_ReLU", either with ".py", the path of a file (of this catalogue or not), and as
+        KernelBench counts, "level_1_problem_19" or the pair (1, 19). Raises ProblemError for a name that is unknown or
+        means several problems, and for a file that is no problem.
+        """
+        if isinstance(name, str) and (path := _as_path(name)) is not None:
+            return self._at(path)
+        wanted = name if isinstance(name, str) else f"level_{name[0]}_problem_{name[1]}"
+        titles = self._titles(wanted.strip().removesuffix(".py"))
+        if not titles:
+            raise ProblemError(self._unknown(wanted))
+        if len(titles) > 1:
+            raise ProblemError(f"{wanted!r} could be {_listed(titles)}; name one of them in full.")
+        return check(_read(self.files[titles[0]], titles[0]))
+
+    def _at(self, path: Path) -> Problem:
+        for title, file in self.files.items():
+            if file.resolve() == path.resolve():
+                return check(_read(file, title))
+        return read_problem(path)
+
+    def _titles(self, name: str) -> list[str]:
+        if name in self.files:
+            return [name]
+        if match := _KERNELBENCH_NAME.fullmatch(name):
+            counted = int(match["level"]), int(match["number"])
+            return [title for title in self.files if _counted(title) == counted]
+        return [title for title in self.files if title.rpartition("/")[2] == name or _numbered(title, name)]
+
+    def _unknown(self, name: str) -> str:
+        start = f"There is no problem {name!r} in {self.root}"
+        names = {title.rpartition("/")[2].lower(): title for title in self.files} | {t.lower(): t for t in self.files}
+        close = difflib.get_close_matches(name.lower().removesuffix(".py"), names, n=3, cutoff=0.6)
+        if close:
+            return f"{start}; did you mean {_listed(list(dict.fromkeys(names[one] for one in close)))}?"
+        return f"{start}; it holds {len(self.files)}, from {next(iter(self.files))} to {next(reversed(self.files))}."
+
+
+def open_catalog(path: Path | None = None) -> Catalog:
+    """Open a folder of problems, a KernelBench checkout or one problem file.
+
+    None means this project's own `problems/`: of the working directory or a folder above it, else of the checkout that
+    this package lies in. Raises InputError where there is nothing, and names what was expected.
+    """
+    if path is None:
+        return _own_catalog()
+    if path.is_file():
+        return Catalog(root=path, files={path.stem: path})
+    if not path.is_dir():
+        raise InputError(f"There are no problems at {path}: it does not exist.")
+    for place in _PLACES:
+        files = _with_levels(path / place)
+        if files:
+            return Catalog(root=path / place, files=files)
+    files = _problem_files(path)
+    if not files:
+        raise InputError(
+            f"{path} holds no problems: they lie in it or one folder below, as in level1/19_ReLU.py; a checkout of "
+            "KernelBench will do."
+        )
+    return Catalog(root=path, files=files)
+
+
+def read_problem(path: Path) -> Problem:
+    """Read and check one problem file that belongs to no set. Raises ProblemError."""
+    return check(_read(path, path.stem))
+
+
+def check(problem: Problem) -> Problem:
+    """Return `problem` if its module defines what a problem must; the code is not run. Raises ProblemError."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(problem.source)
+    except (SyntaxError, ValueError) as error:
+        line = f" on line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ProblemError(f"The problem {problem.title} is not valid Python{line}: {what}.") from error
+    except (RecursionError, MemoryError) as error:
+        raise ProblemError(f"The problem {problem.title} is nested too deeply to be parsed.") from error
+    defined = {name for statement in tree.body for name in _names(statement)}
+    missing = [name for name in REQUIRED if name not in defined]
+    if missing:
+        raise ProblemError(
+            f"The problem {problem.title} defines no {' and no '.join(missing)}: a problem file needs a class Model "
+            "and the functions get_inputs() and get_init_inputs()."
+        )
+    return problem
+
+
+def _names(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            return [name]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [alias.asname or alias.name for alias in aliases]
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _own_catalog() -> Catalog:
+    here = Path.cwd()
+    checkout = Path(__file__).resolve().parents[2]
+    for folder in (here, *here.parents, checkout):
+        files = _with_levels(folder / "problems")
+        if files:
+            return Catalog(root=folder / "problems", files=files)
+    raise InputError("No folder of problems was found from here; name one with --problems DIR.")
+
+
+def _with_levels(root: Path) -> dict[str, Path]:
+    """The problems of a folder that keeps its sets in `level1`, `level2`, ...; empty where it does not."""
+    if not root.is_dir() or not any(_LEVEL.fullmatch(child.name) and child.is_dir() for child in root.iterdir()):
+        return {}
+    return {title: path for title, path in _problem_files(root).items() if "/" in title}
+
+
+def _problem_files(root: Path) -> dict[str, Path]:
+    """Every Python file in `root` and one folder below by title, in natural order; `_` and `.` hide a file."""
+    found = {}
+    for path in (*root.glob("*.py"), *root.glob("*/*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if path.is_file() and not any(part.startswith(("_", ".")) for part in parts):
+            found["/".join(parts)] = path
+    return dict(sorted(found.items(), key=lambda item: _natural(item[0])))
+
+
+def _natural(title: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """Sort level2 before level10 and 9_ before 10_; the title itself breaks ties."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", title)
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts), title
+
+
+def _counted(title: str) -> tuple[int, int] | None:
+    """The level and number that KernelBench knows a problem by; None for a title without them."""
+    folder, _, name = title.rpartition("/")
+    level, number = _LEVEL.fullmatch(folder), _NUMBER.match(name)
+    return (int(level["level"]), int(number["number"])) if level and number else None
+
+
+def _numbered(title: str, name: str) -> bool:
+    """Whether `name` is the bare number of the problem ("19", "level1/19")."""
+    folder, _, stem = title.rpartition("/")
+    wanted_folder, _, wanted = name.rpartition("/")
+    return wanted.isdecimal() and stem.startswith(f"{wanted}_") and wanted_folder in ("", folder)
+
+
+def _as_path(name: str) -> Path | None:
+    """`name` as the path of a file, where it can only mean one or such a file is there."""
+    if name.startswith(("./", "../", "/", "~")):
+        return Path(name).expanduser()
+    path = Path(name)
+    return path if name.endswith(".py") and path.is_file() else None
+
+
+def _read(path: Path, title: str) -> Problem:
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise ProblemError(f"There is no problem file {path}; check the path.") from None
+    except UnicodeDecodeError as error:
+        raise ProblemError(f"The problem file {path} is not UTF-8 text; save it as UTF-8.") from error
+    except OSError as error:
+        raise ProblemError(f"The problem file {path} cannot be read: {error.strerror or error}.") from error
+    source = text.replace("\r\n", "\n").replace("\r", "\n")
+    folder, _, name = title.rpartition("/")
+    return Problem(set=folder, name=name, sha256=hashlib.sha256(data).hexdigest(), source=source)
+
+
+def _listed(titles: list[str]) -> str:
+    shown = ", ".join(titles[:5])
+    return f"{shown} and {len(titles) - 5} more" if len(titles) > 5 else " or ".join(titles)

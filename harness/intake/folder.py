@@ -1,0 +1,196 @@
+"""Submissions on disk: one file, or a folder of them for a batch.
+
+Which problem a file of a folder answers is read from, in this order:
+
+1. `generations.csv` in the folder: columns `file` (relative to it) and `problem`, and if wanted `sample` and `model`.
+   Where it stands, nothing else in the folder is read.
+2. KernelBench's file names: `level_1_problem_19_sample_0_kernel.py`.
+3. A folder named like a problem (`19_ReLU`, or any name where the file's own is one of a sample): `19_ReLU/a.txt`,
+   `level1/19_ReLU/0.py`, `softmax/sample_2.py`. The sample is the last number in the file's name, 0 where it has none.
+4. A file named like a problem: `19_ReLU.txt`, `level1/19_ReLU.md`, `19_ReLU_sample_1.py`; failing all else, any
+   file's stem is its problem's name.
+
+Folders above those that name the set and the problem name the model: `gpt-x/level_1_problem_19_sample_0_kernel.py`.
+Files that are not `.py`, `.txt` or `.md`, hidden ones and `README` files are no submissions.
+"""
+
+import csv
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from harness.errors import InputError
+from harness.intake.extract import MAX_SUBMISSION
+from harness.schema import Submission
+
+TABLE = "generations.csv"
+SUFFIXES = (".py", ".txt", ".md")
+
+_KERNELBENCH = re.compile(r"(?P<problem>level_\d+_problem_\d+)_sample_(?P<sample>\d+)(?:_kernel)?")
+_PROBLEM = re.compile(r"\d+_[A-Za-z]\w*|level_\d+_problem_\d+")
+_PROBLEM_SAMPLE = re.compile(r"(?P<problem>\d+_[A-Za-z]\w*?)(?:_sample_(?P<sample>\d+))?(?:_kernel)?")
+_SET = re.compile(r"level_?\d+")
+_SAMPLE_NAME = re.compile(
+    r"(?:sample|attempt|response|completion|generation|output|candidate|solution|kernel)?[_-]?\d*(?:_kernel)?",
+    re.IGNORECASE,
+)
+_LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
+_MOST_DIGITS = 9  # of a sample's number; longer runs of digits are somebody's hash or time stamp
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What the name of a file says."""
+
+    problem: str
+    sample: int = 0
+    model: str = ""
+
+
+def read_submission(path: Path) -> Submission:
+    """Read one file. Bytes that are not UTF-8 become U+FFFD: what a candidate holds is data.
+
+    The problem is set where the file's name is KernelBench's or a problem's own. Raises InputError for a file that is
+    missing, a folder, or unreadable.
+    """
+    named = _KERNELBENCH.fullmatch(path.stem) or _PROBLEM_SAMPLE.fullmatch(path.stem)
+    place = _place_of(PurePosixPath(path.name)) if named else None
+    return _read(path, name=str(path), place=place)
+
+
+def read_folder(folder: Path) -> list[Submission]:
+    """Read all submissions of a folder, in the natural order of their paths; paths are relative to the folder.
+
+    Raises InputError for a folder that is missing or holds no submission, and for a `generations.csv` that cannot be
+    used, with the row at fault.
+    """
+    if not folder.is_dir():
+        what = "is not a folder; `harness eval` takes one file" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {what}.")
+    table = folder / TABLE
+    if table.is_file():
+        return _read_table(table)
+    submissions = [_read(folder / name, name=str(name), place=_place_of(name)) for name in _files(folder)]
+    if not submissions:
+        raise InputError(
+            f"{folder} holds no submissions: put files named like level_1_problem_19_sample_0_kernel.py or 19_ReLU.txt "
+            f"there, one folder a problem, or a {TABLE}."
+        )
+    return submissions
+
+
+def _read(path: Path, *, name: str, place: _Place | None) -> Submission:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name one file, or score the folder with `harness batch`.")
+    try:
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            head = file.read(4 * MAX_SUBMISSION + 1)  # a character takes up to 4 bytes; extraction refuses longer text
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}; check the path.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return Submission(
+        path=name,
+        sha256=sha256,
+        text=head.decode("utf-8", errors="replace"),
+        problem=place.problem if place else None,
+        sample=place.sample if place else 0,
+        model=place.model if place else "",
+    )
+
+
+def _files(folder: Path) -> list[PurePosixPath]:
+    found: list[PurePosixPath] = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        here = PurePosixPath(Path(parent).relative_to(folder).as_posix())
+        found.extend(here / name for name in files if _is_submission(name) and (Path(parent) / name).is_file())
+    return sorted(found, key=lambda path: _natural(str(path)))
+
+
+def _is_submission(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix in SUFFIXES and not name.startswith((".", "__")) and path.stem.upper() != "README"
+
+
+def _natural(text: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """Sort 2 before 10; the text itself breaks ties, so that the order is total."""
+    parts = re.findall(r"\d+|\D+", text)
+    return tuple((int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts), text
+
+
+def _place_of(path: PurePosixPath) -> _Place:
+    """What a path relative to the batch's folder says; the rules of the module's docstring, 2 to 4."""
+    folders, stem = path.parts[:-1], path.stem
+    if match := _KERNELBENCH.fullmatch(stem):
+        return _Place(match["problem"], _number(match["sample"]), "/".join(folders))
+    if folders and (_PROBLEM.fullmatch(folders[-1]) or _SAMPLE_NAME.fullmatch(stem)):
+        number = _LAST_NUMBER.search(stem)
+        return _within(folders[:-1], folders[-1], _number(number.group()) if number else 0)
+    if match := _PROBLEM_SAMPLE.fullmatch(stem):
+        return _within(folders, match["problem"], _number(match["sample"] or "0"))
+    return _within(folders, stem, 0)
+
+
+def _within(folders: Sequence[str], problem: str, sample: int) -> _Place:
+    """A problem below `folders`: the last may name its set, those above it name the model."""
+    if folders and _SET.fullmatch(folders[-1]):
+        return _Place(f"{folders[-1]}/{problem}", sample, "/".join(folders[:-1]))
+    return _Place(problem, sample, "/".join(folders))
+
+
+def _number(digits: str) -> int:
+    return int(digits[-_MOST_DIGITS:])
+
+
+def _read_table(table: Path) -> list[Submission]:
+    seen: dict[tuple[str, str, int], int] = {}
+    submissions = []
+    for row, (name, place) in enumerate(_rows(table), start=1):
+        path = table.parent / name
+        if not path.is_file():
+            raise InputError(f"{table}, row {row}: there is no file {path}; correct the row or add the file.")
+        earlier = seen.setdefault((name, place.problem, place.sample), row)
+        if earlier != row:
+            raise InputError(f"{table}, row {row} repeats row {earlier}; give it another sample number or remove it.")
+        submissions.append(_read(path, name=name, place=place))
+    if not submissions:
+        raise InputError(f"{table} has no rows; add one a submission below its header: file,problem,sample,model.")
+    return sorted(submissions, key=lambda one: (_natural(one.path), one.problem or "", one.sample))
+
+
+def _rows(table: Path) -> Iterator[tuple[str, _Place]]:
+    """The rows of `generations.csv`. Row 1 is the first below the header; empty lines are no rows."""
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            for column in ("file", "problem"):
+                if column not in (reader.fieldnames or ()):
+                    raise InputError(
+                        f"{table} has no column {column!r}; its first line must name file and problem, and if wanted "
+                        "sample and model."
+                    )
+            for row, cells in enumerate(reader, start=1):
+                yield _row(table, row, cells)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{table} is not UTF-8 text (byte {error.start}); save it as UTF-8.") from error
+    except csv.Error as error:
+        raise InputError(f"{table} is not a valid CSV file: {error}; correct it and try again.") from error
+    except OSError as error:
+        raise InputError(f"{table} cannot be read: {error.strerror or error}.") from error
+
+
+def _row(table: Path, row: int, cells: dict[str, str | None]) -> tuple[str, _Place]:
+    name, problem = ((cells.get(column) or "").strip() for column in ("file", "problem"))
+    for column, value in (("file", name), ("problem", problem)):
+        if not value:
+            raise InputError(f"{table}, row {row}: the column {column!r} is empty; fill it in or remove the row.")
+    sample = (cells.get("sample") or "0").strip()
+    if not re.fullmatch(rf"[0-9]{{1,{_MOST_DIGITS}}}", sample):
+        raise InputError(f"{table}, row {row}: the sample {sample!r} is not a whole number from 0 up.")
+    return name, _Place(problem, int(sample), (cells.get("model") or "").strip())
