@@ -16,14 +16,19 @@ from harness.wire.values import Size, Value
 
 
 class Load(Frozen):
-    """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first."""
+    """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first.
+
+    `gpu` is the one device that the worker may see, as CUDA_VISIBLE_DEVICES names it; None hides them all.
+    `threads` limits torch's own CPU threads; 0 leaves them as they are.
+    """
 
     say: Literal["load"] = "load"
     source: str
     class_name: str
-    device: Literal["cpu", "cuda", "none"]
+    device: Literal["cpu", "cuda"]
     emulate: bool
     threads: int = 0
+    gpu: str | None = None
 
 
 class Built(Frozen):

@@ -1,0 +1,250 @@
+"""Correctness: whether a candidate's outputs are the reference's, element by element.
+
+The allowed error of an element is
+
+    rtol * |expected| + rtol * mean |expected| + 8 * (largest error of the reference as written against float64)
+
+so it scales with the output: an output of the order of 1e-6 is not compared with 1e-2, and where float32 itself
+is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. `rtol` is
+1e-4 for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
+are held to 1e-10, integers and bools to equality. The test is `not (error <= allowed)`, so that NaN never passes.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from harness.judge.subject import Elsewhere, Opaque
+from harness.schema.verdict import Difference, Mismatch
+
+RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
+RTOL_OTHER_FLOATS = 5e-2  # 8-bit floats: half a unit in the last place is 2**-4 or coarser
+REFERENCE_ERROR_FACTOR = 8.0
+_CHUNK = 1 << 26  # elements compared at once: bounds the temporaries to about 2 GB
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
+
+    `like` holds the reference's outputs as written: they define structure, shapes and dtypes.
+    """
+
+    like: Any
+    exact: Any
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How close all outputs are. Figures as in `ErrorSummary`."""
+
+    relative: float = 0.0
+    reference_relative: float = 0.0
+    of_tolerance: float = 0.0
+
+    def __or__(self, other: "Agreement") -> "Agreement":
+        return Agreement(
+            max(self.relative, other.relative),
+            max(self.reference_relative, other.reference_relative),
+            max(self.of_tolerance, other.of_tolerance),
+        )
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Why the outputs are not the reference's."""
+
+    reason: Difference
+    detail: str
+    mismatch: Mismatch | None = None
+
+
+def compare(actual: Any, expected: Expected) -> Agreement | Disagreement:
+    """Hold `actual` against the reference: structure first, then dtype and shape, then every element."""
+    agreement = Agreement()
+    for pair in _pairs(actual, expected.like, expected.exact, "output"):
+        found = pair if isinstance(pair, Disagreement) else _compare_leaf(*pair)
+        if isinstance(found, Disagreement):
+            return found
+        agreement = agreement | found
+    return agreement
+
+
+def all_finite(value: Any) -> bool:
+    """Whether every floating or complex tensor in a nested value is finite throughout."""
+    if isinstance(value, torch.Tensor):
+        if not (value.is_floating_point() or value.is_complex()):
+            return True
+        return all(bool(torch.isfinite(chunk).all()) for chunk in value.reshape(-1).split(_CHUNK))
+    if isinstance(value, dict):
+        return all(all_finite(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return all(all_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+_Pair = tuple[Any, Any, Any, str]
+
+
+def _pairs(actual: Any, like: Any, exact: Any, name: str) -> Iterator[_Pair | Disagreement]:
+    if isinstance(like, dict):
+        if not isinstance(actual, dict) or list(actual) != list(like):
+            yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {_describe(actual)}")
+            return
+        for key in like:
+            yield from _pairs(actual[key], like[key], exact[key], f"{name}[{key!r}]")
+    elif isinstance(like, list | tuple):
+        kind = "list" if isinstance(like, list) else "tuple"
+        if not isinstance(actual, list if kind == "list" else tuple) or len(actual) != len(like):
+            yield Disagreement("structure", f"{name} should be a {kind} of {len(like)}, {_describe(actual)}")
+            return
+        for index, item in enumerate(like):
+            yield from _pairs(actual[index], item, exact[index], f"{name}[{index}]")
+    else:
+        yield actual, like, exact, name
+
+
+def _describe(actual: Any) -> str:
+    if isinstance(actual, Opaque):
+        return f"and is a {actual.type}"
+    if isinstance(actual, list | tuple):
+        return f"and is a {'list' if isinstance(actual, list) else 'tuple'} of {len(actual)}"
+    if isinstance(actual, dict):
+        return f"and is a dict with the keys {list(actual)}"
+    return f"and is a {'tensor' if isinstance(actual, torch.Tensor) else type(actual).__name__}"
+
+
+def _compare_leaf(actual: Any, like: Any, exact: Any, name: str) -> Agreement | Disagreement:
+    if isinstance(like, torch.Tensor):
+        if isinstance(actual, Elsewhere):
+            return Disagreement("device", f"{name} lies on {actual.device}, not where the reference's does")
+        if not isinstance(actual, torch.Tensor):
+            return Disagreement("structure", f"{name} should be a plain tensor, {_describe(actual)}")
+        return _compare_tensor(actual, like, exact, name)
+    if type(actual) is not type(like):
+        return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
+    if isinstance(like, float):
+        as_tensor = [torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact)]
+        return _compare_values(as_tensor[0], as_tensor[1], as_tensor[2], name, rtol=1e-4)
+    if actual != like:
+        return Disagreement("values", f"{name} is {actual!r} and should be {like!r}")
+    return Agreement()
+
+
+def _compare_tensor(
+    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str
+) -> Agreement | Disagreement:
+    if actual.dtype != like.dtype:
+        return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
+    if actual.shape != like.shape:
+        return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
+    if not like.numel():
+        return Agreement()
+    if like.is_complex():
+        parts = [torch.view_as_real(value.resolve_conj()) for value in (actual, like, exact)]
+        return _compare_values(parts[0], parts[1], parts[2], name, rtol=RTOL.get(parts[1].dtype, RTOL_OTHER_FLOATS))
+    if like.is_floating_point():
+        return _compare_values(actual, like, exact, name, rtol=RTOL.get(like.dtype, RTOL_OTHER_FLOATS))
+    return _compare_exactly(actual, like, name)
+
+
+def _short(value: torch.Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _shape(value: torch.Tensor) -> str:
+    return "x".join(str(size) for size in value.shape) or "() (a single number)"
+
+
+def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agreement | Disagreement:
+    differing = (actual != like).reshape(-1)
+    count = int(differing.sum())
+    if not count:
+        return Agreement()
+    flat = int(differing.to(torch.uint8).argmax())
+    wrong, right = actual.reshape(-1)[flat].item(), like.reshape(-1)[flat].item()
+    return _mismatch(name, like, count, flat, float(wrong), float(right), 0.0)
+
+
+def _compare_values(
+    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str, *, rtol: float
+) -> Agreement | Disagreement:
+    """Compare floating tensors of equal shape, chunk by chunk, in float64."""
+    flat = [value.reshape(-1) for value in (actual, like, exact)]
+    scale, reference_error = _scale(flat[1], flat[2])
+    allowed_base = rtol * scale + REFERENCE_ERROR_FACTOR * reference_error
+    count, worst, worst_at, largest = 0, -1.0, 0, 0.0
+    share, non_finite = 0.0, 0
+    for start in range(0, flat[0].numel(), _CHUNK):
+        got = flat[0][start : start + _CHUNK].double()
+        want = flat[2][start : start + _CHUNK].double()
+        error = (got - want).abs_()
+        same = (got == want) | (got.isnan() & want.isnan())  # infinities and NaN where the reference has them too
+        allowed = want.abs().mul_(rtol).add_(allowed_base)
+        excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+        bad = ~(excess <= 1.0)
+        count += int(bad.sum())
+        non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
+        at = int(excess.argmax())
+        if float(excess[at]) > worst:
+            worst, worst_at = float(excess[at]), start + at
+        finite = excess.masked_fill(~excess.isfinite(), 0.0)
+        share = max(share, float(finite.max()))
+        largest = max(largest, float((finite * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
+    if not count:
+        relative = largest / scale if scale else 0.0
+        return Agreement(relative, reference_error / scale if scale else 0.0, share)
+    wrong, right = float(flat[0][worst_at]), float(flat[2][worst_at])
+    allowed_there = rtol * abs(right) + allowed_base
+    reason: Difference = "non-finite" if non_finite else "values"
+    return _mismatch(name, like, count, worst_at, wrong, right, allowed_there, reason)
+
+
+def _scale(like: torch.Tensor, exact: torch.Tensor) -> tuple[float, float]:
+    """Mean |exact| over the finite elements, and the largest finite error of the reference as written."""
+    total, count, largest = 0.0, 0, 0.0
+    for start in range(0, exact.numel(), _CHUNK):
+        want = exact[start : start + _CHUNK].double()
+        finite = want.isfinite()
+        total += float(want.abs().masked_fill_(~finite, 0.0).sum())
+        count += int(finite.sum())
+        if like is not exact:
+            error = (like[start : start + _CHUNK].double() - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
+            largest = max(largest, float(error.max()))
+    return (total / count if count else 0.0), largest
+
+
+def _mismatch(
+    name: str,
+    like: torch.Tensor,
+    count: int,
+    flat: int,
+    wrong: float,
+    right: float,
+    tolerance: float,
+    reason: Difference = "values",
+) -> Disagreement:
+    index = tuple(int(place) for place in torch.unravel_index(torch.tensor(flat), like.shape)) if like.dim() else ()
+    total = like.numel()
+    return Disagreement(
+        reason,
+        f"{name}: {count:,} of {total:,} elements differ; worst at {list(index)}: "
+        f"{wrong:.9g} should be {right:.9g} within {tolerance:.3g}",
+        Mismatch(
+            output=name,
+            elements=total,
+            mismatched=count,
+            worst_index=index,
+            actual=_number(wrong),
+            expected=_number(right),
+            tolerance=tolerance,
+        ),
+    )
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity and no NaN: those cross as text."""
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,181 @@
+"""Inputs: what is drawn for a trial, and the shared memory that the subject sees it in.
+
+A trial of the kind `nominal` is what the problem's `get_inputs` draws. The other kinds keep its shapes, dtypes and
+integers and change the floating values, because a benchmark's inputs are often all of one sign and scale, and a
+candidate may be right on those alone: `return x` passes ReLU on values in [0, 1).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from harness.wire.memory import Arena, aligned, view
+from harness.wire.values import TensorValue, Value, encode, tensors
+
+RED_ZONE = 1024
+"""Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
+_PATTERN = 0xA5
+
+
+def _normal_like(value: torch.Tensor) -> torch.Tensor:
+    return torch.randn(value.shape, device=value.device, dtype=torch.float32).to(value.dtype)
+
+
+def _signed(value: torch.Tensor) -> torch.Tensor:
+    return _normal_like(value)
+
+
+def _wide(value: torch.Tensor) -> torch.Tensor:
+    return _normal_like(value).mul_(6.0)
+
+
+def _narrow(value: torch.Tensor) -> torch.Tensor:
+    return _normal_like(value).mul_(1e-3)
+
+
+def _ties(value: torch.Tensor) -> torch.Tensor:
+    """Few distinct values, zero among them: shows wrong handling of equal elements and of zero."""
+    return torch.randint(-2, 3, value.shape, device=value.device).to(value.dtype)
+
+
+def _huge(value: torch.Tensor) -> torch.Tensor:
+    """Mostly ordinary values and about one in a thousand of the order of 1e4 (half's largest finite is 65504)."""
+    drawn = _normal_like(value)
+    return torch.where(torch.rand(value.shape, device=value.device) < 1e-3, drawn * 1e4, drawn)
+
+
+STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "signed": _signed,
+    "wide": _wide,
+    "narrow": _narrow,
+    "ties": _ties,
+    "huge": _huge,
+}
+
+
+def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
+    """`inputs` with every real floating tensor's values drawn anew as `kind` says; the rest is kept."""
+    torch.manual_seed(seed)
+    change = STRESS[kind]
+    return [
+        change(value) if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() else value
+        for value in inputs
+    ]
+
+
+class InputSets:
+    """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
+
+    The arena belongs to the sets: `close` unmaps it.
+    """
+
+    def __init__(self, example: list[Any], count: int, make_arena: Callable[[int], Arena]) -> None:
+        self.count = count
+        self._slot_size, self._template = _layout(example)
+        self.arena = make_arena(self._slot_size * count + RED_ZONE)
+        self._raw = self.arena.bytes()
+        self._raw.fill_(_PATTERN)
+
+    @staticmethod
+    def size_of(example: list[Any]) -> int:
+        """Bytes that one slot takes, red zones included."""
+        return _layout(example)[0]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The arguments of each slot, as the wire describes them."""
+        return tuple(_moved(self._template, slot * self._slot_size) for slot in range(self.count))
+
+    def write(self, slot: int, inputs: list[Any]) -> None:
+        """Put `inputs` into a slot. Their shapes and dtypes must be those of the example."""
+        for place, value in zip(self._places(slot), _tensors_of(inputs), strict=True):
+            place.copy_(value)
+
+    def unchanged(self, slot: int, inputs: list[Any]) -> bool:
+        """Whether a slot still holds `inputs` bit for bit."""
+        return all(
+            torch.equal(_bits(place), _bits(value.contiguous()))
+            for place, value in zip(self._places(slot), _tensors_of(inputs), strict=True)
+        )
+
+    def read(self, slot: int) -> list[torch.Tensor]:
+        """The tensors of a slot, as views of the arena."""
+        return self._places(slot)
+
+    def red_zones_intact(self, slot: int) -> bool:
+        """Whether no byte between a slot's tensors was written."""
+        start = slot * self._slot_size
+        for leaf in tensors(self._template):
+            zone = self._raw[start + leaf.offset - RED_ZONE : start + leaf.offset]
+            if bool((zone != _PATTERN).any()):
+                return False
+        return not bool((self._raw[start + self._slot_size : start + self._slot_size + RED_ZONE] != _PATTERN).any())
+
+    def _places(self, slot: int) -> list[torch.Tensor]:
+        return [view(self._raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
+
+    def close(self) -> None:
+        del self._raw
+        self.arena.close()
+
+
+def _layout(example: list[Any]) -> tuple[int, Value]:
+    cursor = 0
+
+    def place(value: torch.Tensor) -> TensorValue:
+        nonlocal cursor
+        offset = cursor + RED_ZONE
+        laid_out = torch.empty_like(value, device="meta")  # keeps the strides of a dense permuted tensor
+        cursor = aligned(offset + value.numel() * value.element_size())
+        return TensorValue(
+            dtype=str(value.dtype).removeprefix("torch."),
+            shape=tuple(value.shape),
+            strides=tuple(laid_out.stride()),
+            offset=offset,
+        )
+
+    template = encode(example, place)
+    return cursor, template
+
+
+def _moved(value: Value, by: int) -> Value:
+    """The same value with every tensor `by` bytes further on."""
+    update: dict[str, object]
+    match value:
+        case TensorValue():
+            update = {"offset": value.offset + by}
+        case _ if hasattr(value, "items") and isinstance(value.items, dict):
+            update = {"items": {key: _moved(item, by) for key, item in value.items.items()}}
+        case _ if hasattr(value, "items"):
+            update = {"items": tuple(_moved(item, by) for item in value.items)}
+        case _:
+            return value
+    return value.model_copy(update=update)
+
+
+def _tensors_of(inputs: Any) -> list[torch.Tensor]:
+    if isinstance(inputs, torch.Tensor):
+        return [inputs]
+    if isinstance(inputs, dict):
+        inputs = list(inputs.values())
+    if isinstance(inputs, list | tuple):
+        return [leaf for item in inputs for leaf in _tensors_of(item)]
+    return []
+
+
+def _bits(value: torch.Tensor) -> torch.Tensor:
+    """A contiguous tensor as integers, so that NaN equals itself and -0.0 differs from 0.0."""
+    if not value.numel():
+        return torch.empty(0, dtype=torch.uint8)
+    flat = value.reshape(-1).view(torch.uint8)
+    return flat.view(torch.int32) if flat.numel() % 4 == 0 else flat
+
+
+def draw_sets(sets: InputSets, draw: Callable[[], list[Any]], slots: Sequence[int]) -> dict[int, list[Any]]:
+    """Write fresh inputs into each of `slots`; what was written, by slot."""
+    written = {}
+    for slot in slots:
+        written[slot] = draw()
+        sets.write(slot, written[slot])
+    return written

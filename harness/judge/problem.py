@@ -1,0 +1,93 @@
+"""A problem, loaded: its model class and the functions that draw arguments. Problem files are trusted code."""
+
+import random
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from harness.errors import ProblemError
+from harness.schema.problem import Precision
+
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+def seed_everything(seed: int) -> None:
+    """Seed torch, numpy and random alike. `seed` has at most 63 bits."""
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)
+    random.seed(seed)
+
+
+@dataclass(frozen=True)
+class LoadedProblem:
+    """A problem file after its execution, bound to a device and a precision."""
+
+    title: str
+    source: str
+    device: torch.device
+    precision: Precision
+    _model: Any
+    _get_inputs: Callable[[], Any]
+    _get_init_inputs: Callable[[], Any]
+
+    def init_arguments(self) -> list[Any]:
+        """The arguments of `Model`, as the problem gives them."""
+        seed_everything(0)
+        return list(self._ask(self._get_init_inputs, "get_init_inputs()"))
+
+    def draw(self, seed: int) -> list[Any]:
+        """Fresh inputs of one call under `seed`: drawn on the device, floating tensors in the precision."""
+        seed_everything(seed)
+        with self.device:
+            inputs = self._ask(self._get_inputs, "get_inputs()")
+        return [self._settled(value) for value in inputs]
+
+    def model(self, seed: int, arguments: list[Any]) -> torch.nn.Module:
+        """The reference with the weights of `seed`, in the precision, on the device."""
+        torch.manual_seed(seed)
+        with torch.no_grad(), self.device:
+            model = self._ask(lambda: self._model(*arguments), "Model(...)")
+        if self.precision != "fp32":
+            model = model.to(DTYPES[self.precision])
+        return model.to(self.device)
+
+    def _settled(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        value = value.detach().to(self.device)
+        if value.is_floating_point() and self.precision != "fp32":
+            value = value.to(DTYPES[self.precision])
+        return value
+
+    def _ask(self, work: Callable[[], Any], what: str) -> Any:
+        try:
+            return work()
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            raise ProblemError(f"problem {self.title}: {what} raised {type(error).__name__}: {error}") from error
+
+
+def load_problem(title: str, source: str, *, device: torch.device, precision: Precision = "fp32") -> LoadedProblem:
+    """Execute a problem's source. Raises ProblemError where it fails or lacks one of the three names."""
+    module = types.ModuleType("problem")
+    try:
+        exec(compile(source, f"{title}.py", "exec"), module.__dict__)
+    except Exception as error:
+        raise ProblemError(f"problem {title} cannot be executed: {type(error).__name__}: {error}") from error
+    missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if not hasattr(module, name)]
+    if missing:
+        raise ProblemError(f"problem {title} defines no {' and no '.join(missing)}: see KernelBench's layout")
+    return LoadedProblem(
+        title=title,
+        source=source,
+        device=device,
+        precision=precision,
+        _model=module.Model,
+        _get_inputs=module.get_inputs,
+        _get_init_inputs=module.get_init_inputs,
+    )

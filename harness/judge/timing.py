@@ -1,0 +1,126 @@
+"""Timing: rounds of candidate and reference in turn, by the judge's own monotonic clock.
+
+One round: the judge writes fresh contents into N input sets, evicts them from the last cache, says *go*; the subject
+calls its model once per set, waits for its device and says *done*. N is chosen so that handing over costs less than
+one per cent of a round. Rounds alternate ABBA, so that drift cancels. Contents never repeat, and the outputs of
+randomly chosen rounds are compared like those of any trial.
+"""
+
+import math
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.judge.inputs import InputSets
+from harness.judge.statistics import conclusion, ratio_of_medians
+from harness.judge.subject import Subject
+from harness.schema.record import Timing
+
+HAND_OVER_S = 30e-6
+"""Upper estimate of what *go* and *done* cost on a Unix socket, measured 10 to 25 microseconds."""
+HAND_OVER_SHARE = 0.01
+MAX_SETS = 256
+MIN_ROUNDS = 10
+MAX_ROUNDS = 200
+WARM_UP_ROUNDS = 2
+INTERVAL_WIDTH = 0.01
+"""Rounds stop once the interval of the speed-up is narrower than this share of it."""
+VERIFIED_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take."""
+
+    budget_s: float = 4.0
+    bytes_budget: int = 8 << 30
+
+
+@dataclass
+class Samples:
+    """Milliseconds of one call, a figure a round, in the order taken."""
+
+    wall_ms: list[float] = field(default_factory=list)
+    device_ms: list[float] = field(default_factory=list)
+
+
+def sets_for(call_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
+    """How many input sets a round needs: enough calls to outweigh the hand-over, within memory."""
+    wanted = math.ceil(HAND_OVER_S / HAND_OVER_SHARE / max(call_s, 1e-7))
+    affordable = plan.bytes_budget // max(1, set_bytes + output_bytes)
+    return max(1, min(wanted, affordable, MAX_SETS))
+
+
+def measure(
+    candidate: Subject,
+    reference: Subject,
+    sets: InputSets,
+    *,
+    draw: Callable[[], list[Any]],
+    evict: Callable[[], None],
+    verify: Callable[[Subject, dict[int, list[Any]]], None],
+    plan: Plan,
+) -> Timing:
+    """Time two subjects side by side; both have `sets` attached.
+
+    `draw` makes the arguments of one call, `evict` empties the last cache and waits for the judge's own device,
+    `verify` raises where the candidate's outputs of the round just run are not the reference's. Raises
+    `SubjectFailed` where a subject fails.
+    """
+    slots = list(range(sets.count))
+    taken = {id(candidate): Samples(), id(reference): Samples()}
+
+    def one_round(subject: Subject, *, keep: bool, check: bool) -> None:
+        written: dict[int, list[Any]] = {}
+        chosen = random.SystemRandom().choice(slots)
+        for slot in slots:
+            fresh = draw()
+            sets.write(slot, fresh)
+            if check and slot == chosen:
+                written[slot] = fresh
+        evict()
+        result = subject.round(slots)
+        if check:
+            verify(subject, written)
+        subject.release()
+        if keep:
+            samples = taken[id(subject)]
+            samples.wall_ms.append(result.call_ms)
+            if result.device_ms is not None:
+                samples.device_ms.append(result.device_ms / result.calls)
+
+    for _ in range(WARM_UP_ROUNDS):
+        one_round(candidate, keep=False, check=False)
+        one_round(reference, keep=False, check=False)
+    started = time.monotonic()
+    chance = random.SystemRandom()
+    mine, theirs = taken[id(candidate)], taken[id(reference)]
+    while True:
+        for subject in (candidate, reference, reference, candidate):
+            one_round(subject, keep=True, check=subject is candidate and chance.random() < VERIFIED_SHARE)
+        rounds = len(mine.wall_ms)
+        speedup = ratio_of_medians(theirs.wall_ms, mine.wall_ms)
+        narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
+        late = time.monotonic() - started >= plan.budget_s
+        if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
+            break
+    return Timing(
+        candidate_ms=_median(mine.wall_ms),
+        reference_ms=_median(theirs.wall_ms),
+        speedup=speedup,
+        conclusion=conclusion(speedup),
+        rounds=rounds,
+        calls_per_round=sets.count,
+        candidate_samples_ms=tuple(mine.wall_ms),
+        reference_samples_ms=tuple(theirs.wall_ms),
+        candidate_device_ms=_median(mine.device_ms) if mine.device_ms else None,
+        reference_device_ms=_median(theirs.device_ms) if theirs.device_ms else None,
+    )
+
+
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,340 @@
+"""The worker's loop: load a candidate, build its model, call it when told to.
+
+Everything here runs in the candidate's own process and may be tampered with by it. Nothing here is relied on for a
+verdict or a time: the judge keeps the clock, the expected outputs, the seeds to come and the tolerances to itself.
+"""
+
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import torch
+
+from harness.errors import ProtocolError
+from harness.schema.build import Artifact, BuildRequest
+from harness.wire import Channel, Closed
+from harness.wire.memory import Arena, DeviceArena, Driver, HostArena, view
+from harness.wire.messages import (
+    REQUEST,
+    Attach,
+    Attached,
+    Build,
+    Built,
+    Construct,
+    Constructed,
+    Describe,
+    Described,
+    Detach,
+    DeviceHandle,
+    Done,
+    Go,
+    Load,
+    Loaded,
+    ParameterShape,
+    Prepare,
+    Prepared,
+    Raised,
+    Ready,
+    Release,
+    Released,
+)
+from harness.wire.values import TensorValue, Value, decode, encode
+from harness.worker import capture
+from harness.worker.substitute import CudaAsCpu
+
+T = TypeVar("T")
+_data_ptr = torch.Tensor.data_ptr
+_DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+_SOURCE_FILE = "candidate.py"
+
+
+def main(descriptors: Sequence[int]) -> None:
+    """Entry of a worker process: serve the judge on the first descriptor until it hangs up."""
+    with Channel.from_descriptor(descriptors[0]) as channel:
+        channel.send(Ready())
+        Server(channel).run()
+
+
+class _CandidateError(Exception):
+    """Candidate code raised; carries what is told to the judge."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(raised.message)
+        self.raised = raised
+
+
+class Server:
+    """The state of one candidate: its module, its model, the arenas and the inputs laid over them."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._class: Any = None
+        self._model: Any = None
+        self._device = torch.device("cpu")
+        self._arenas: dict[int, Arena] = {}
+        self._inputs: list[list[Any]] = []
+        self._outputs: list[Any] = []
+        self._substitute: CudaAsCpu | None = None
+        self._events: tuple[Any, Any] | None = None
+
+    def run(self) -> None:
+        answers: dict[type, Callable[[Any], Any]] = {
+            Load: self._load,
+            Construct: self._construct,
+            Prepare: self._prepare,
+            Go: self._go,
+            Describe: self._describe,
+            Release: self._release,
+            Detach: self._detach,
+        }
+        while True:
+            try:
+                request, frame = self._channel.receive_frame(REQUEST)
+            except Closed:
+                return
+            try:
+                if isinstance(request, Attach):
+                    answer: Any = self._attach(request, frame.descriptors)
+                else:
+                    answer = answers[type(request)](request)
+            except _CandidateError as error:
+                answer = error.raised
+            self._channel.send(answer)
+
+    # ---- loading -----------------------------------------------------------------------------------------------
+
+    def _load(self, request: Load) -> Loaded:
+        os.environ["CUDA_VISIBLE_DEVICES"] = request.gpu or ""
+        if request.threads:
+            torch.set_num_threads(request.threads)
+        if request.device == "cuda":
+            self._device = torch.device("cuda", 0)
+        if request.emulate:
+            self._substitute = CudaAsCpu()
+            self._substitute.__enter__()
+        capture.install(self._build)
+        Path(_SOURCE_FILE).write_text(request.source)
+        module = types.ModuleType("candidate")
+        module.__file__ = str(Path(_SOURCE_FILE).resolve())
+        sys.modules["candidate"] = module
+
+        def load() -> Any:
+            code = compile(request.source, module.__file__ or _SOURCE_FILE, "exec")
+            exec(code, module.__dict__)
+            return getattr(module, request.class_name, None)
+
+        self._class = _blame("load", load)
+        if self._class is None:
+            raise _CandidateError(
+                Raised(
+                    during="load",
+                    kind="missing",
+                    type="",
+                    message=f"the module defines no {request.class_name} once it is imported",
+                    traceback="",
+                )
+            )
+        return Loaded()
+
+    def _build(self, request: BuildRequest) -> Artifact:
+        self._channel.send(Build(request=request))
+        answer = self._channel.receive(REQUEST)
+        if not isinstance(answer, Built):
+            raise ProtocolError(f"expected the answer to a build, got {answer.say!r}")
+        if answer.artifact is None:
+            assert answer.failure is not None
+            raise capture.BuildFailed(answer.failure)
+        return answer.artifact
+
+    def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
+        (descriptor,) = descriptors
+        if request.kind == "cuda":
+            torch.cuda.init()
+            torch.empty(1, device=self._device)  # makes the primary context current, which the driver's calls need
+            self._arenas[request.arena] = DeviceArena(request.size, 0, descriptor)
+        else:
+            self._arenas[request.arena] = HostArena(request.size, descriptor)
+        return Attached()
+
+    def _construct(self, request: Construct) -> Constructed:
+        arguments = decode(request.arguments, self._tensor_in(request.arena))
+
+        def construct() -> Any:
+            torch.manual_seed(request.seed)
+            with torch.no_grad(), self._device:
+                model = self._class(*arguments)
+            if request.precision != "fp32":
+                model = model.to(_DTYPES[request.precision])
+            return model.to(self._device)
+
+        self._outputs = []
+        self._model = None
+        self._model = _blame("construct", construct)
+        return Constructed(parameters=_blame("construct", lambda: _parameters(self._model)))
+
+    def _tensor_in(self, arena: int | None) -> Callable[[TensorValue], torch.Tensor]:
+        raw = None if arena is None else self._arenas[arena].bytes()
+
+        def tensor(value: TensorValue) -> torch.Tensor:
+            found: torch.Tensor = view(raw, value, value.offset)
+            return found
+
+        return tensor
+
+    # ---- calling -----------------------------------------------------------------------------------------------
+
+    def _prepare(self, request: Prepare) -> Prepared:
+        tensor = self._tensor_in(request.arena)
+        self._inputs = [decode(slot, tensor) for slot in request.slots]
+        return Prepared()
+
+    def _go(self, request: Go) -> Done:
+        self._outputs = outputs = []
+        inputs, model = self._inputs, self._model
+        on_device = self._device.type == "cuda"
+        if on_device and self._events is None:
+            self._events = (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+
+        def calls() -> Done:
+            with torch.no_grad():
+                if self._events:
+                    self._events[0].record()
+                for slot in request.slots:
+                    outputs.append(model(*inputs[slot]))
+                if self._events:
+                    self._events[1].record()
+                    torch.cuda.synchronize()
+                addresses = tuple(_addresses(outputs, index) for index in range(len(outputs)))
+            return Done(
+                addresses=addresses, device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None
+            )
+
+        return _blame("call", calls)
+
+    def _describe(self, request: Describe) -> Described:
+        handles: dict[int, DeviceHandle] = {}
+
+        def tensor(value: torch.Tensor) -> TensorValue:
+            if value.is_cuda and value.numel() and self._device.type == "cuda":
+                _add_handle(handles, _data_ptr(value))
+            return TensorValue(
+                dtype=str(value.dtype).removeprefix("torch."),
+                shape=tuple(value.shape),
+                strides=tuple(value.stride()),
+                offset=_data_ptr(value),
+                device=self._kind_of(value),
+            )
+
+        outputs = _blame("call", lambda: tuple(encode(self._outputs[call], tensor) for call in request.calls))
+        substitutions = self._substitute.substitutions if self._substitute else ()
+        return Described(outputs=outputs, handles=tuple(handles.values()), substitutions=substitutions)
+
+    def _kind_of(self, value: torch.Tensor) -> Any:
+        # Under emulation every tensor lies on the CPU and calls itself a CUDA tensor: it is where it should be.
+        if self._substitute is not None:
+            return "cpu"
+        return value.device.type if value.device.type in ("cpu", "cuda") else "other"
+
+    def _release(self, _: Release) -> Released:
+        self._outputs = []
+        return Released()
+
+    def _detach(self, request: Detach) -> Released:
+        self._outputs, self._inputs = [], []
+        arena = self._arenas.pop(request.arena)
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+        arena.close()
+        return Released()
+
+
+def _parameters(model: Any) -> tuple[ParameterShape, ...]:
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return tuple(
+        ParameterShape(name=name, dtype=str(value.dtype).removeprefix("torch."), shape=tuple(value.shape))
+        for name, value in named
+    )
+
+
+def _addresses(outputs: list[Any], index: int) -> tuple[int, ...]:
+    """The data pointers of one call's output tensors. A conjugated view is written out first, inside the clock."""
+    output = outputs[index]
+    if type(output) is torch.Tensor and not output.dtype.is_complex and output.layout is torch.strided:
+        return (_data_ptr(output),)
+    found: list[int] = []
+    outputs[index] = _settled(output)
+
+    def tensor(value: torch.Tensor) -> TensorValue:
+        found.append(_data_ptr(value))
+        return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
+
+    encode(outputs[index], tensor)
+    return tuple(found)
+
+
+def _settled(output: Any) -> Any:
+    """The output with every tensor strided and free of lazy conjugation; sparse ones become what they are: opaque."""
+    if type(output) in (torch.Tensor, torch.nn.Parameter):
+        if output.layout is not torch.strided:
+            return _Opaque()
+        return output.resolve_conj().resolve_neg() if output.dtype.is_complex else output
+    if isinstance(output, list | tuple):
+        settled = [_settled(item) for item in output]
+        return settled if isinstance(output, list) else tuple(settled)
+    if isinstance(output, dict):
+        return {key: _settled(item) for key, item in output.items()}
+    return output
+
+
+class _Opaque:
+    """Stands for an output that has no plain form."""
+
+
+def _add_handle(handles: dict[int, DeviceHandle], address: int) -> None:
+    if any(known.base <= address < known.base + known.size for known in handles.values()):
+        return
+    base, size, handle = Driver().ipc_handle(address)
+    handles[base] = DeviceHandle(base=base, size=size, handle=handle.hex())
+
+
+def _blame(during: Any, work: Callable[[], T]) -> T:
+    """Run candidate code; whatever it raises becomes data. Even SystemExit: leaving is not an answer."""
+    try:
+        return work()
+    except (Closed, ProtocolError):
+        raise
+    except BaseException as error:  # noqa: BLE001  # the border: the candidate may raise anything
+        _raise(during, error)
+
+
+def _raise(during: Any, error: BaseException) -> NoReturn:
+    text = "".join(traceback.format_exception(error))
+    raise _CandidateError(
+        Raised(
+            during=during,
+            kind=_kind(error),
+            type=type(error).__name__[:1_000],
+            message=str(error)[:100_000],
+            traceback=text[-100_000:],
+            failure=error.failure if isinstance(error, capture.BuildFailed) else None,
+        )
+    ) from None
+
+
+def _kind(error: BaseException) -> Any:
+    text = str(error)
+    if isinstance(error, capture.BuildFailed):
+        return "build"
+    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in text:
+        return "out-of-memory"  # torch's host allocator raises a bare RuntimeError: only its text tells
+    if isinstance(error, SyntaxError):
+        return "syntax"
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        return "exit"
+    if "CUDA error" in text:  # before torch 2.8 a bare RuntimeError as well
+        return "device"
+    return "exception"

@@ -1,0 +1,74 @@
+"""A subject that is a plain function, so that all of the judge's logic runs on a CPU without a process."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+
+from harness.judge.inputs import InputSets
+from harness.judge.judge import Bench, Finding, judge
+from harness.judge.problem import load_problem
+from harness.judge.subject import Round
+from harness.judge.timing import Plan
+from harness.wire.memory import HostArena, view
+from harness.wire.values import decode
+
+class FunctionSubject:
+    """Calls `build(seed)` for a model and the model in this process."""
+
+    def __init__(self, build: Callable[[int], Callable[..., Any]]) -> None:
+        self._build = build
+        self._model: Callable[..., Any] = lambda: None
+        self._inputs: list[list[Any]] = []
+        self._outputs: list[Any] = []
+        self.rounds = 0
+
+    def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+        self._model = self._build(seed)
+        named = self._model.named_parameters() if isinstance(self._model, torch.nn.Module) else ()
+        return {name: (str(value.dtype).removeprefix("torch."), tuple(value.shape)) for name, value in named}
+
+    def attach(self, sets: InputSets) -> None:
+        raw = sets.arena.bytes()
+        self._inputs = [decode(value, lambda leaf: view(raw, leaf, leaf.offset)) for value in sets.values]
+
+    def detach(self) -> None:
+        self._inputs, self._outputs = [], []
+
+    def round(self, slots: Sequence[int]) -> Round:
+        self.rounds += 1
+        started = time.monotonic()
+        with torch.no_grad():
+            self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
+        return Round(time.monotonic() - started, len(slots))
+
+    def outputs(self, calls: Sequence[int]) -> list[Any]:
+        return [self._outputs[call] for call in calls]
+
+    def release(self) -> None:
+        self._outputs = []
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(torch.device("cpu"), HostArena, lambda: None)
+
+
+@pytest.fixture
+def judge_function(bench: Bench) -> Callable[..., Finding]:
+    """Judge a Python function or a factory of models against a problem's source, timed if asked."""
+
+    def run(source: str, forward: Any, *, timed: bool = False, models: bool = False) -> Finding:
+        problem = load_problem("test", source, device=torch.device("cpu"))
+        candidate = FunctionSubject(forward if models else lambda seed: forward)
+
+        @contextmanager
+        def reference() -> Iterator[FunctionSubject]:
+            yield FunctionSubject(lambda seed: problem.model(seed, problem.init_arguments()))
+
+        return judge(problem, candidate, reference if timed else None, bench=bench, plan=Plan(budget_s=0.2))
+
+    return run

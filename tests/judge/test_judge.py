@@ -1,0 +1,179 @@
+"""Verdicts, from plain functions in place of sandboxed processes."""
+
+import pytest
+import torch
+
+from harness.errors import ProblemError
+from harness.judge.subject import Opaque, SubjectFailed
+
+RELU = """
+import torch
+batch_size, dim = 16, 33
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+def get_inputs():
+    return [torch.rand(batch_size, dim)]
+def get_init_inputs():
+    return []
+"""
+
+LINEAR = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, inside, outside):
+        super().__init__()
+        self.gemm = torch.nn.Linear(inside, outside)
+    def forward(self, x):
+        return torch.tanh(self.gemm(x))
+def get_inputs():
+    return [torch.rand(8, 32)]
+def get_init_inputs():
+    return [32, 16]
+"""
+
+POSITIVE_ONLY = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.log(x)
+def get_inputs():
+    return [torch.rand(64) + 0.5]
+def get_init_inputs():
+    return []
+"""
+
+
+class Linear(torch.nn.Module):
+    def __init__(self, bias=True):
+        super().__init__()
+        self.inner = torch.nn.Linear(32, 16, bias=bias)
+
+    def forward(self, x):
+        return self.inner(x).tanh()
+
+
+def seeded(make):
+    def build(seed):
+        torch.manual_seed(seed)
+        return make()
+
+    return build
+
+
+def test_an_honest_function_is_correct_on_every_kind_of_trial(judge_function):
+    verdict = judge_function(RELU, lambda x: x.clamp(min=0)).verdict
+    assert verdict.kind == "correct"
+    assert verdict.trials == 7  # two calls on nominal inputs, five stressed ones, no second weights
+
+
+def test_returning_the_input_is_wrong_though_it_passes_on_the_problems_own_inputs(judge_function):
+    verdict = judge_function(RELU, lambda x: x).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "signed")
+    assert verdict.mismatch.actual < 0 == verdict.mismatch.expected
+
+
+def test_a_zero_tensor_is_wrong(judge_function):
+    verdict = judge_function(RELU, torch.zeros_like).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "nominal")
+    assert verdict.mismatch.elements == 16 * 33
+
+
+@pytest.mark.parametrize(
+    ("forward", "reason"),
+    [
+        (lambda x: x.clamp(min=0)[:-1], "shape"),
+        (lambda x: x.clamp(min=0).double(), "dtype"),
+        (lambda x: (x.clamp(min=0),), "structure"),
+        (lambda x: Opaque("a.Lazy"), "structure"),
+        (lambda x: None, "structure"),
+        (lambda x: x.clamp(min=0).mul(float("nan")), "non-finite"),
+        (lambda x: x.clamp_(min=0), "inputs-changed"),
+        (lambda x: x.clamp(min=0) + 0.01, "values"),
+        (lambda x: x.half().clamp(min=0).float(), "values"),
+    ],
+)
+def test_each_kind_of_difference_has_its_reason(judge_function, forward, reason):
+    verdict = judge_function(RELU, forward).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", reason)
+
+
+def test_the_worst_element_is_named_with_both_values(judge_function):
+    def forward(x):
+        out = x.clamp(min=0)
+        out[3, 7] += 5
+        return out
+
+    mismatch = judge_function(RELU, forward).verdict.mismatch
+    assert mismatch.worst_index == (3, 7)
+    assert mismatch.mismatched == 1
+    assert mismatch.actual == pytest.approx(mismatch.expected + 5)
+
+
+def test_weights_are_equal_by_seed_whatever_their_names(judge_function):
+    finding = judge_function(LINEAR, seeded(Linear), models=True)
+    assert finding.verdict.kind == "correct"
+    assert finding.verdict.trials == 10  # two seeds of weights
+
+
+def test_other_parameters_are_named_when_the_values_are_wrong(judge_function):
+    verdict = judge_function(LINEAR, seeded(lambda: Linear(bias=False)), models=True).verdict
+    assert verdict.kind == "wrong"
+    assert "gemm.weight" in verdict.detail
+
+
+def test_a_model_that_ignores_its_weights_is_wrong(judge_function):
+    torch.manual_seed(1)
+    fixed = Linear()
+    assert judge_function(LINEAR, lambda seed: fixed, models=True).verdict.kind == "wrong"
+
+
+def test_stress_that_the_reference_cannot_take_is_left_out(judge_function):
+    verdict = judge_function(POSITIVE_ONLY, torch.log).verdict
+    assert verdict.kind == "correct"
+    assert verdict.trials == 2
+
+
+def test_a_subject_that_fails_is_a_failed_run(judge_function):
+    def forward(x):
+        raise SubjectFailed("crash", "died of signal 11", "log")
+
+    verdict = judge_function(RELU, forward).verdict
+    assert (verdict.kind, verdict.stage, verdict.reason) == ("failed", "run", "crash")
+
+
+def test_a_reference_that_raises_is_the_problems_fault(judge_function):
+    broken = RELU.replace("torch.relu(x)", "x.view(-1, 7)")
+    with pytest.raises(ProblemError, match="the reference raised"):
+        judge_function(broken, lambda x: x)
+
+
+def test_a_cache_by_address_is_wrong_because_contents_change_under_it(judge_function):
+    memory: dict[int, torch.Tensor] = {}
+
+    def forward(x):
+        if x.data_ptr() not in memory:
+            memory[x.data_ptr()] = x.clamp(min=0)
+        return memory[x.data_ptr()]
+
+    assert judge_function(RELU, forward).verdict.kind == "wrong"
+
+
+def test_timing_compares_like_with_like(judge_function):
+    finding = judge_function(RELU, torch.relu, timed=True)
+    assert finding.verdict.kind == "correct"
+    timing = finding.timing
+    assert timing.rounds >= 10
+    assert len(timing.candidate_samples_ms) == len(timing.reference_samples_ms) == timing.rounds
+    assert timing.speedup.low <= timing.speedup.value <= timing.speedup.high
+
+
+def test_a_candidate_that_is_right_only_at_first_is_caught_in_a_timed_round(judge_function):
+    calls = []
+
+    def forward(x):
+        calls.append(1)
+        return x.clamp(min=0) if len(calls) < 60 else torch.zeros_like(x)
+
+    verdict = judge_function(RELU, forward, timed=True).verdict
+    assert (verdict.kind, verdict.trial) == ("wrong", "timed")
