@@ -1,9 +1,8 @@
 """The command line: one file a command. This one starts in a twentieth of a second and knows no command's code."""
 
 import importlib
-import sys
 import traceback
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -23,22 +22,11 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "eval": Entry("harness.cli.eval", "evaluate", "Judge one submission: is it right, is it faster."),
-    "batch": Entry("harness.cli.batch", "batch", "Judge a folder of submissions into a run; resumes where it stopped."),
+    "batch": Entry("harness.cli.batch", "batch", "Judge a folder of submissions; resumes where it stopped."),
     "leaderboard": Entry("harness.cli.leaderboard", "leaderboard", "Rank the models of one or more runs."),
     "doctor": Entry("harness.cli.doctor", "doctor", "Say what this machine can do, and how to mend what it cannot."),
     "cache": Entry("harness.cli.cache", "cache", "Show or empty the cache of built kernels."),
 }
-
-
-class Fault(click.ClickException):
-    """A fault that the user is told in one sentence, with the exit status that belongs to it."""
-
-    def __init__(self, message: str, exit_status: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_status
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"harness: {self.message}", file=file or sys.stderr)
 
 
 class Commands(click.Group):
@@ -62,22 +50,23 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # click's own; and a reader of our output that left, as `head` does, which click ends quietly
         except HarnessError as error:
-            raise Fault(str(error), error.exit_status) from error
+            _leave(ctx, str(error), error.exit_status)
         except KeyboardInterrupt:
-            raise Fault("interrupted", INTERRUPTED_STATUS) from None
-        except BrokenPipeError:
-            raise  # the reader of our output left, as `head` does; click ends quietly
+            _leave(ctx, "interrupted", INTERRUPTED_STATUS)
         except OSError as error:
-            raise Fault(_sentence(error), HarnessError.exit_status) from error
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception as error:
-            # A bug of ours. Python's own exit status for it, 1, means "judged and not correct" here.
+            _leave(ctx, _sentence(error), HarnessError.exit_status)
+        except Exception:  # a bug of ours; Python's own exit status for it, 1, means "judged and not correct" here
             traceback.print_exc()
-            raise Fault(
-                "this is a fault of the harness itself: please report it with the lines above", HarnessError.exit_status
-            ) from error
+            message = "this is a fault of the harness itself: please report it with the lines above"
+            _leave(ctx, message, HarnessError.exit_status)
+
+
+def _leave(ctx: click.Context, message: str, exit_status: int) -> NoReturn:
+    click.echo(f"harness: {message}", err=True)
+    ctx.exit(exit_status)
 
 
 def _sentence(error: OSError) -> str:

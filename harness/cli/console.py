@@ -3,6 +3,7 @@
 Colours are used on a terminal only, and not where NO_COLOR is set; both are rich's own rules.
 """
 
+import io
 import sys
 from typing import TextIO
 
@@ -27,5 +28,7 @@ def file_console(file: TextIO) -> Console:
 
 
 def _console(file: TextIO, *, width: int | None = None) -> Console:
+    if isinstance(file, io.TextIOWrapper):
+        file.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
     # Text of models is printed: none of it is markup, an emoji code or something to highlight.
     return Console(file=file, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)
