@@ -27,6 +27,7 @@ class BuildRequest(Frozen):
     with_cuda: bool | None = None
     is_python_module: bool = True
     no_implicit_headers: bool = False
+    with_pytorch_error_handling: bool = True
 
     @property
     def uses_cuda(self) -> bool:

@@ -1,0 +1,245 @@
+"""ArtifactCache: what was built, under the name of everything that went into it.
+
+    <root>/artifacts/<k>/<key>/entry.json    the Artifact, or the BuildFailure, as it was made
+                               module.so     mode 0444, in a folder of mode 0555
+                               used          its time of change is the time of the last use
+    <root>/tools/<fingerprint>/              what toolchains prepare once (the slim toolchain's library)
+    <root>/locks/<name>                      one flock a key, so that processes wait instead of building twice
+    <root>/work/                             builds under way, on the same file system, for an atomic rename
+
+Only builders write here. A shared object whose hash is not the one written down is thrown away and built again.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from harness.errors import MachineError
+from harness.schema import Artifact, BuildFailure, Frozen
+
+DEFAULT_LIMIT_BYTES = 4 << 30
+MODULE_FILE = "module.so"
+# An entry used this recently is not evicted: a worker may be about to load it.
+GRACE_S = 600.0
+# A work folder this old was left behind by a process that died.
+ABANDONED_S = 6 * 3600.0
+
+
+class _Entry(Frozen):
+    outcome: Artifact | BuildFailure
+
+
+@dataclass(frozen=True)
+class CacheSummary:
+    """What lies in a cache: numbers of entries, and bytes."""
+
+    root: Path
+    artifacts: int
+    failures: int
+    tools: int
+    size_bytes: int
+    limit_bytes: int
+
+
+class ArtifactCache:
+    """A cache under `root`, by default `$XDG_CACHE_HOME/kernel-harness`. Safe to share between processes.
+
+    Every method that writes raises MachineError where the disk or its rights do not allow it.
+    """
+
+    def __init__(self, root: Path | None = None, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        self.root = (root or default_root()).absolute()
+        self.limit_bytes = limit_bytes
+
+    def get(self, key: str) -> Artifact | BuildFailure | None:
+        """What was made of `key`, its hash checked; None where it must be built (again)."""
+        folder = self._folder(key)
+        try:
+            outcome = _Entry.model_validate_json((folder / "entry.json").read_bytes()).outcome
+            if isinstance(outcome, Artifact):
+                if sha256_of(folder / MODULE_FILE) != outcome.sha256:
+                    self._remove(folder)
+                    return None
+                outcome = outcome.model_copy(
+                    update={"path": str(folder / MODULE_FILE), "cached": True, "seconds": 0.0, "cpu_seconds": 0.0}
+                )
+            (folder / "used").touch()
+        except FileNotFoundError:
+            return None
+        except ValidationError:
+            self._remove(folder)
+            return None
+        return outcome
+
+    def put(self, key: str, outcome: Artifact | BuildFailure, module: Path | None = None) -> Artifact | BuildFailure:
+        """Keep an outcome, with its shared object for an artifact; gives it back with its place in the cache."""
+        with _disk_faults(self.root), self.work_folder() as work:
+            folder = self._folder(key)
+            if isinstance(outcome, Artifact):
+                assert module is not None
+                shutil.copyfile(module, work / MODULE_FILE)
+                outcome = outcome.model_copy(update={"path": str(folder / MODULE_FILE)})
+            (work / "entry.json").write_text(_Entry(outcome=outcome).model_dump_json())
+            (work / "used").touch()
+            for file in ("entry.json", MODULE_FILE):
+                if (work / file).exists():
+                    _flush(work / file)
+                    (work / file).chmod(0o444)
+            self._publish(work, folder)
+        self._evict()
+        return outcome
+
+    @contextlib.contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold the lock `name` against every other process and thread that shares this cache."""
+        with _disk_faults(self.root):
+            path = self.root / "locks" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def work_folder(self) -> Iterator[Path]:
+        """A fresh folder to build in, gone afterwards unless it was renamed away."""
+        with _disk_faults(self.root):
+            parent = self.root / "work"
+            parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=parent))
+        try:
+            yield folder
+        finally:
+            self._remove(folder)
+
+    def tool_folder(self, fingerprint: str) -> Path:
+        """Where a toolchain keeps what it prepares once. `publish_tool` fills it."""
+        return self.root / "tools" / fingerprint
+
+    def publish_tool(self, work: Path, fingerprint: str) -> Path:
+        """Move a finished work folder to its place among the tools."""
+        with _disk_faults(self.root):
+            folder = self.tool_folder(fingerprint)
+            self._publish(work, folder)
+        return folder
+
+    def summary(self) -> CacheSummary:
+        """Counts and sizes, for a person to read."""
+        entries = [(folder, (folder / MODULE_FILE).exists()) for folder in self._entries()]
+        tools = list((self.root / "tools").glob("*"))
+        return CacheSummary(
+            root=self.root,
+            artifacts=sum(built for _, built in entries),
+            failures=sum(not built for _, built in entries),
+            tools=len(tools),
+            size_bytes=sum(_size(folder) for folder in [*(f for f, _ in entries), *tools]),
+            limit_bytes=self.limit_bytes,
+        )
+
+    def clear(self) -> int:
+        """Throw away every entry and every tool; gives how many bytes were freed."""
+        freed = self.summary().size_bytes
+        for folder in [*self._entries(), *(self.root / "tools").glob("*"), *(self.root / "work").glob("*")]:
+            self._remove(folder)
+        return freed
+
+    def _folder(self, key: str) -> Path:
+        return self.root / "artifacts" / key[:2] / key
+
+    def _entries(self) -> list[Path]:
+        return list((self.root / "artifacts").glob("??/*"))
+
+    def _publish(self, work: Path, folder: Path) -> None:
+        """Rename `work` to `folder` in the place of what is there, then make it read-only.
+
+        Only then, because a folder that its owner may not write cannot be moved to another parent.
+        """
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            self._remove(folder)
+        work.rename(folder)
+        folder.chmod(0o555)
+
+    def _remove(self, folder: Path) -> None:
+        """Take a folder out of sight first, so that nobody sees half of it."""
+        doomed = folder
+        if folder.parent.name != "work":
+            (self.root / "work").mkdir(parents=True, exist_ok=True)
+            doomed = self.root / "work" / f"doomed-{os.getpid()}-{time.monotonic_ns()}"
+            with contextlib.suppress(FileNotFoundError):
+                folder.chmod(0o755)
+                folder.rename(doomed)
+        for place, _, _ in os.walk(doomed):
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(place, 0o755)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+    def _evict(self) -> None:
+        """Remove the least recently used entries until the cache is within its limit."""
+        now = time.time()
+        for folder in (self.root / "work").glob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                if now - folder.stat().st_mtime > ABANDONED_S:
+                    self._remove(folder)
+        sizes = {folder: _size(folder) for folder in self._entries()}
+        surplus = sum(sizes.values()) - self.limit_bytes
+        for folder in sorted(sizes, key=_last_use):
+            if surplus <= 0 or now - _last_use(folder) < GRACE_S:
+                return
+            self._remove(folder)
+            surplus -= sizes[folder]
+
+
+def default_root() -> Path:
+    """`$XDG_CACHE_HOME/kernel-harness`, by the XDG base directory specification."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "kernel-harness"
+
+
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _last_use(folder: Path) -> float:
+    try:
+        return (folder / "used").stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for place, _, files in os.walk(folder):
+        for file in files:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.stat(os.path.join(place, file)).st_size
+    return total
+
+
+def _flush(file: Path) -> None:
+    with file.open("rb") as content:
+        os.fsync(content.fileno())
+
+
+@contextlib.contextmanager
+def _disk_faults(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise MachineError(
+            f"The build cache {root} cannot be written ({error.strerror}): free some space, mend its rights, or set "
+            "XDG_CACHE_HOME to another folder."
+        ) from error

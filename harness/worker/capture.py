@@ -1,0 +1,213 @@
+"""Capture: `load_inline` and `load` inside a candidate become build requests; the worker only loads what comes back.
+
+Runs in the UNTRUSTED worker, before the candidate is imported. Arguments are read exactly as torch reads them, so
+that what works with stock torch works here, and what fails there fails here with the same kind of exception. Not
+covered: `setup.py` builds (`CUDAExtension`), SYCL, and `is_standalone=True`.
+"""
+
+import importlib.machinery
+import importlib.util
+import inspect
+import os
+import re
+import types
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.schema import Artifact, BuildFailure, BuildRequest
+from harness.schema.build import BuildReason
+
+RequestBuild = Callable[[BuildRequest], Artifact]
+# Accepted and without meaning here: build_directory, verbose, keep_intermediates, use_pch, extra_sycl_cflags.
+
+_LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_HEADER_SUFFIXES = (".h", ".hpp", ".hxx", ".cuh", ".inl", ".inc")
+_FILE_LIMIT_BYTES = 4 << 20
+
+
+class BuildFailed(RuntimeError):
+    """The build of an extension failed. `failure` is what the builder said.
+
+    A RuntimeError with stock's words, because candidates catch that.
+    """
+
+    def __init__(self, name: str, failure: BuildFailure) -> None:
+        super().__init__(f"Error building extension '{name}': {failure.log or failure.detail}")
+        self.failure = failure
+
+
+def install(request_build: RequestBuild) -> Callable[[], None]:
+    """Put capturing functions in the place of torch's `load_inline` and `load`; gives a function that undoes it.
+
+    `request_build` answers with an artifact, or raises BuildFailed with what the builder said; it is called on the
+    candidate's thread. Call this before the candidate is imported, so that `from ... import load_inline` finds ours.
+    """
+    from torch.utils import cpp_extension
+
+    stock_inline, stock_load = cpp_extension.load_inline, cpp_extension.load
+    cpp_extension.load_inline = _capturing(stock_inline, _inline_request, request_build)
+    cpp_extension.load = _capturing(stock_load, _load_request, request_build)
+
+    def undo() -> None:
+        cpp_extension.load_inline, cpp_extension.load = stock_inline, stock_load
+
+    return undo
+
+
+def _capturing(
+    stock: Callable[..., Any], to_request: Callable[[dict[str, Any]], BuildRequest], request_build: RequestBuild
+) -> Callable[..., Any]:
+    """A function with stock's name, signature and TypeErrors that builds through `request_build`."""
+    signature = inspect.signature(stock)
+
+    def captured(*args: Any, **kwargs: Any) -> types.ModuleType | str:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{stock.__name__}() {error}") from None
+        bound.apply_defaults()
+        request = to_request(bound.arguments)
+        return load_artifact(request, request_build(request))
+
+    captured.__name__ = captured.__qualname__ = stock.__name__
+    captured.__doc__ = stock.__doc__
+    captured.__signature__ = signature  # type: ignore[attr-defined]
+    return captured
+
+
+def load_artifact(request: BuildRequest, artifact: Artifact) -> types.ModuleType | str:
+    """Load a shared object as torch would: as a Python module, or as a library of operators by its path."""
+    if not request.is_python_module:
+        import torch
+
+        torch.ops.load_library(artifact.path)  # type: ignore[no-untyped-call]
+        return artifact.path
+    loader = importlib.machinery.ExtensionFileLoader(artifact.module, artifact.path)
+    spec = importlib.util.spec_from_file_location(artifact.module, artifact.path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def _inline_request(given: dict[str, Any]) -> BuildRequest:
+    """A `load_inline` call as a request. `given` is its bound arguments, defaults included."""
+    name = _name(given)
+    _refuse_sycl(name, given)
+    cuda_sources = _source_list(given["cuda_sources"] or [])
+    with_cuda = given["with_cuda"]
+    return BuildRequest(
+        name=name,
+        cpp_sources=tuple(_source_list(given["cpp_sources"])),
+        cuda_sources=tuple(cuda_sources),
+        files=dict(_headers_in(given["extra_include_paths"] or [])),
+        functions=_functions(given["functions"]),
+        with_cuda=bool(cuda_sources) if with_cuda is None else bool(with_cuda),
+        is_python_module=bool(given["is_python_module"]),
+        no_implicit_headers=bool(given.get("no_implicit_headers", False)),
+        with_pytorch_error_handling=bool(given.get("with_pytorch_error_handling", True)),
+        **_flags(given),
+    )
+
+
+def _load_request(given: dict[str, Any]) -> BuildRequest:
+    """A `load` call as a request that carries the text of its source files and of the headers beside them."""
+    name = _name(given)
+    _refuse_sycl(name, given)
+    if given.get("is_standalone"):
+        raise _failed(name, "unsupported", "is_standalone=True builds a program, which is not supported")
+    sources = given["sources"]
+    paths = [Path(path).absolute() for path in ([sources] if isinstance(sources, str) else sources)]
+    files = _read_files(name, paths)
+    with_cuda = given["with_cuda"]
+    return BuildRequest(
+        name=name,
+        files={**dict(_headers_in(given["extra_include_paths"] or [])), **files},
+        with_cuda=any(path.suffix in (".cu", ".cuh") for path in paths) if with_cuda is None else bool(with_cuda),
+        is_python_module=bool(given["is_python_module"]),
+        **_flags(given),
+    )
+
+
+def _name(given: dict[str, Any]) -> str:
+    name = given["name"]
+    if not isinstance(name, str):
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {type(name).__name__}")
+    return name
+
+
+def _source_list(sources: Any) -> list[str]:
+    """A string, or a list of them. torch inserts its header into the list, so what has no `insert` fails as there."""
+    if isinstance(sources, str):
+        return [sources]
+    _ = sources.insert
+    return ["\n".join([source]) for source in sources]  # a source that is no string fails in join, as there
+
+
+def _functions(functions: Any) -> dict[str, str] | None:
+    """The functions to export and their docstrings, by torch's rule."""
+    if functions is None:
+        return None
+    if isinstance(functions, str):
+        functions = [functions]
+    if isinstance(functions, list):
+        return {str(function): str(function) for function in functions}
+    if not isinstance(functions, dict):
+        raise ValueError(f"Expected 'functions' to be a list or dict, but was {type(functions)}")  # noqa: TRY004 - torch's
+    return {str(function): str(doc) for function, doc in functions.items()}
+
+
+def _flags(given: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The flags, stripped as torch strips them; include paths absolute, since only the worker knows its folder."""
+    kinds = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
+    flags = {kind: tuple(flag.strip() for flag in given[kind] or ()) for kind in kinds}
+    paths = tuple(os.path.abspath(path.strip()) for path in given["extra_include_paths"] or ())
+    return {**flags, "extra_include_paths": paths}
+
+
+def _read_files(name: str, paths: list[Path]) -> dict[str, str]:
+    """The text of source files, and of the local headers they include, by path below their common folder."""
+    texts: dict[Path, str] = {}
+    waiting = list(paths)
+    while waiting:
+        path = waiting.pop(0)
+        if path in texts:
+            continue
+        texts[path] = _read(name, path)
+        included = (path.parent / include for include in _LOCAL_INCLUDE.findall(texts[path]))
+        waiting += [Path(os.path.normpath(header)) for header in included if header.is_file()]
+    if not texts:
+        return {}
+    root = os.path.commonpath([path.parent for path in texts])
+    return {os.path.relpath(path, root): text for path, text in texts.items()}
+
+
+def _read(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_FILE_LIMIT_BYTES).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise _failed(name, "compile", f"{path}: {error.strerror}") from error
+
+
+def _headers_in(include_paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Headers that the candidate wrote itself into a folder of its own and now names as an include path.
+
+    Folders of the system (CUTLASS, say) are not read: the builder finds them where the worker did.
+    """
+    scratch = [Path.cwd(), Path(os.environ.get("TMPDIR", "/tmp"))]
+    for folder in {Path(os.path.abspath(path.strip())) for path in include_paths}:
+        if any(folder.is_relative_to(root) for root in scratch) and folder.is_dir():
+            for header in sorted(folder.iterdir()):
+                if header.suffix in _HEADER_SUFFIXES and header.is_file():
+                    yield header.name, header.read_bytes()[:_FILE_LIMIT_BYTES].decode("utf-8", errors="replace")
+
+
+def _refuse_sycl(name: str, given: dict[str, Any]) -> None:
+    if given.get("sycl_sources") or given.get("with_sycl"):
+        raise _failed(name, "unsupported", "SYCL sources are not supported")
+
+
+def _failed(name: str, reason: BuildReason, detail: str) -> BuildFailed:
+    return BuildFailed(name, BuildFailure(reason=reason, detail=detail, log=detail, toolchain="none"))
