@@ -16,10 +16,11 @@ from typing import Any
 import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import STRESS, InputSets, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
-from harness.judge.subject import Subject, SubjectFailed
+from harness.judge.subject import Subject
 from harness.judge.timing import Plan, measure, sets_for
 from harness.schema.record import Timing
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong

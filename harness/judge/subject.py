@@ -5,17 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.judge.inputs import InputSets
-from harness.schema.verdict import Reason
-
-
-class SubjectFailed(Exception):
-    """The subject did not answer as it should: it raised, died, hung or broke the protocol. Data, not our fault."""
-
-    def __init__(self, reason: Reason, detail: str, log: str = "") -> None:
-        super().__init__(detail)
-        self.reason: Reason = reason
-        self.detail = detail
-        self.log = log
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Load(Frozen):
 
 
 class Built(Frozen):
-    """The answer to `Build`."""
+    """The answer to `Build`. To a worker, an artifact's frame brings a descriptor of the shared object itself."""
 
     say: Literal["built"] = "built"
     artifact: Artifact | None = None
@@ -114,7 +114,10 @@ class Loaded(Frozen):
 
 
 class Attached(Frozen):
+    """`base` is where the arena lies in the worker's memory, so that an output inside of it can be recognised."""
+
     say: Literal["attached"] = "attached"
+    base: Size
 
 
 class ParameterShape(Frozen):

@@ -5,6 +5,7 @@ verdict or a time: the judge keeps the clock, the expected outputs, the seeds to
 """
 
 import os
+import shutil
 import sys
 import traceback
 import types
@@ -42,7 +43,7 @@ from harness.wire.messages import (
     Release,
     Released,
 )
-from harness.wire.values import TensorValue, Value, decode, encode
+from harness.wire.values import TensorValue, decode, encode
 from harness.worker import capture
 from harness.worker.substitute import CudaAsCpu
 
@@ -76,6 +77,7 @@ class Server:
         self._model: Any = None
         self._device = torch.device("cpu")
         self._arenas: dict[int, Arena] = {}
+        self._bases: dict[int, int] = {}
         self._inputs: list[list[Any]] = []
         self._outputs: list[Any] = []
         self._substitute: CudaAsCpu | None = None
@@ -142,13 +144,13 @@ class Server:
 
     def _build(self, request: BuildRequest) -> Artifact:
         self._channel.send(Build(request=request))
-        answer = self._channel.receive(REQUEST)
+        answer, frame = self._channel.receive_frame(REQUEST)
         if not isinstance(answer, Built):
             raise ProtocolError(f"expected the answer to a build, got {answer.say!r}")
         if answer.artifact is None:
             assert answer.failure is not None
             raise capture.BuildFailed(answer.failure)
-        return answer.artifact
+        return answer.artifact.model_copy(update={"path": _own_copy(answer.artifact, *frame.descriptors)})
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
         (descriptor,) = descriptors
@@ -158,7 +160,8 @@ class Server:
             self._arenas[request.arena] = DeviceArena(request.size, 0, descriptor)
         else:
             self._arenas[request.arena] = HostArena(request.size, descriptor)
-        return Attached()
+        self._bases[request.arena] = _data_ptr(self._arenas[request.arena].bytes())
+        return Attached(base=self._bases[request.arena])
 
     def _construct(self, request: Construct) -> Constructed:
         arguments = decode(request.arguments, self._tensor_in(request.arena))
@@ -219,7 +222,7 @@ class Server:
         handles: dict[int, DeviceHandle] = {}
 
         def tensor(value: torch.Tensor) -> TensorValue:
-            if value.is_cuda and value.numel() and self._device.type == "cuda":
+            if value.is_cuda and value.numel() and self._device.type == "cuda" and not self._in_arena(value):
                 _add_handle(handles, _data_ptr(value))
             return TensorValue(
                 dtype=str(value.dtype).removeprefix("torch."),
@@ -232,6 +235,10 @@ class Server:
         outputs = _blame("call", lambda: tuple(encode(self._outputs[call], tensor) for call in request.calls))
         substitutions = self._substitute.substitutions if self._substitute else ()
         return Described(outputs=outputs, handles=tuple(handles.values()), substitutions=substitutions)
+
+    def _in_arena(self, value: torch.Tensor) -> bool:
+        address = _data_ptr(value)
+        return any(base <= address < base + self._arenas[name].size for name, base in self._bases.items())
 
     def _kind_of(self, value: torch.Tensor) -> Any:
         # Under emulation every tensor lies on the CPU and calls itself a CUDA tensor: it is where it should be.
@@ -246,10 +253,19 @@ class Server:
     def _detach(self, request: Detach) -> Released:
         self._outputs, self._inputs = [], []
         arena = self._arenas.pop(request.arena)
+        del self._bases[request.arena]
         if self._device.type == "cuda":
             torch.cuda.synchronize()
         arena.close()
         return Released()
+
+
+def _own_copy(artifact: Artifact, descriptor: int) -> str:
+    """The shared object as a file of the worker's own: the cache, with the work of others in it, stays out of sight."""
+    path = Path(f"{artifact.key}.so").resolve()
+    with open(descriptor, "rb") as shared_object, path.open("wb") as copy:
+        shutil.copyfileobj(shared_object, copy)
+    return str(path)
 
 
 def _parameters(model: Any) -> tuple[ParameterShape, ...]:

@@ -16,6 +16,7 @@ from harness.judge.timing import Plan
 from harness.wire.memory import HostArena, view
 from harness.wire.values import decode
 
+
 class FunctionSubject:
     """Calls `build(seed)` for a model and the model in this process."""
 

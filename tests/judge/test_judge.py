@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from harness.errors import ProblemError
-from harness.judge.subject import Opaque, SubjectFailed
+from harness.judge.failure import SubjectFailed
+from harness.judge.subject import Opaque
 
 RELU = """
 import torch

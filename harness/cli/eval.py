@@ -1,0 +1,62 @@
+"""`harness eval`: judge one submission."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.options import judging, settings_of
+
+
+@click.command()
+@click.argument("submission", type=click.Path(path_type=Path))
+@click.option("--problem", required=True, metavar="NAME|FILE", help="The problem it answers.")
+@judging
+@click.option("--run", metavar="RUN", help="Keep the record in this run as well: a name under runs/, or a path.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+@click.pass_context
+def evaluate(
+    ctx: click.Context,
+    submission: Path,
+    problem: str,
+    problems: Path | None,
+    device: str,
+    run: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Judge SUBMISSION, a raw model response or a .py file, on one problem.
+
+    \b
+    Exit status: 0 judged correct, 1 judged and not correct, 2 bad usage or input, 3 our fault or the machine's.
+    """
+    from harness.catalog import open_catalog, read_problem
+    from harness.cli.console import output_console, progress_console
+    from harness.intake import read_submission
+    from harness.pipeline.evaluate import evaluate as evaluate_submission
+    from harness.pipeline.run import keep
+    from harness.pipeline.session import open_session
+    from harness.report.text import report
+
+    text = read_submission(submission)
+    found = read_problem(Path(problem)) if _is_file(problem) else open_catalog(problems).find(problem)
+    settings = settings_of(**options)
+    progress = progress_console()
+    with progress.status("starting") as status:
+
+        def on_phase(name: str) -> None:
+            status.update(name)
+
+        with open_session(device, settings, on_phase=on_phase) as session:
+            evaluated = evaluate_submission(text, found, session=session, on_phase=on_phase)
+    if run is not None:
+        keep(evaluated, run)
+    if as_json:
+        click.echo(evaluated.record.model_dump_json(indent=2))
+    else:
+        output_console().print(report(evaluated.record))
+    ctx.exit(0 if evaluated.record.verdict.kind == "correct" else 1)
+
+
+def _is_file(problem: str) -> bool:
+    return problem.endswith(".py") and Path(problem).is_file()

@@ -1,0 +1,110 @@
+"""Options that more than one command takes, and the settings that they come to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from harness.pipeline.settings import Settings
+
+GIB = 1 << 30
+
+
+class Assignment(click.ParamType[tuple[str, int | float]]):
+    """NAME=VALUE with a number for a value."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int | float]:
+        if isinstance(value, tuple):
+            return value
+        name, sign, text = str(value).partition("=")
+        for kind in (int, float):
+            try:
+                return name.strip(), kind(text)
+            except ValueError:
+                continue
+        del sign
+        self.fail(f"{value!r} is not NAME=NUMBER, such as batch_size=16", param, ctx)
+
+
+def judging(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that judges."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
+
+
+_JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+    click.option("--problems", type=click.Path(path_type=Path), metavar="DIR", help="Problems: a folder or a file."),
+    click.option("--device", default="auto", show_default=True, metavar="auto|cuda[:N]|cpu", help="Where to judge."),
+    click.option(
+        "--set", "workload", multiple=True, type=Assignment(), help="Set a module-level number of the problem."
+    ),
+    click.option(
+        "--extract",
+        type=click.Choice(["last", "first", "strict"]),
+        default="last",
+        show_default=True,
+        help="Which block of a response is the candidate.",
+    ),
+    click.option(
+        "--toolchain",
+        type=click.Choice(["auto", "stock"]),
+        default="auto",
+        show_default=True,
+        help="auto is fast and steps back to stock; stock builds as torch's load_inline does.",
+    ),
+    click.option(
+        "--require-isolation",
+        "isolation",
+        type=click.Choice(["auto", "full", "basic", "none"]),
+        default="auto",
+        show_default=True,
+        help="Refuse to run with less than this; auto takes the best there is.",
+    ),
+    click.option(
+        "--timeout",
+        "timeout_s",
+        type=click.FloatRange(min=0.1),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="What one step of a candidate may take: import, constructor, one round of calls.",
+    ),
+    click.option(
+        "--memory",
+        "memory_gib",
+        type=click.FloatRange(min=0.5),
+        default=16.0,
+        show_default=True,
+        metavar="GIB",
+        help="Host memory of one candidate.",
+    ),
+]
+
+
+def settings_of(
+    *,
+    workload: tuple[tuple[str, int | float], ...],
+    extract: str,
+    toolchain: str,
+    isolation: str,
+    timeout_s: float,
+    memory_gib: float,
+) -> "Settings":
+    """What the options of `judging` come to."""
+    from harness.pipeline.settings import Settings
+
+    return Settings.model_validate(
+        {
+            "workload": dict(workload),
+            "extract": extract,
+            "toolchain": toolchain,
+            "isolation": isolation,
+            "timeout_s": timeout_s,
+            "memory_bytes": int(memory_gib * GIB),
+        }
+    )

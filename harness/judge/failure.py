@@ -1,0 +1,13 @@
+"""How a subject fails. Apart from the rest of the judge, so that it can be named where torch is not loaded."""
+
+from harness.schema.verdict import Reason
+
+
+class SubjectFailed(Exception):
+    """The subject did not answer as it should: it raised, died, hung or broke the protocol. Data, not our fault."""
+
+    def __init__(self, reason: Reason, detail: str, log: str = "") -> None:
+        super().__init__(detail)
+        self.reason: Reason = reason
+        self.detail = detail
+        self.log = log

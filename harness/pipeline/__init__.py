@@ -1,0 +1,1 @@
+"""From text to record: `evaluate` is the page to read first."""

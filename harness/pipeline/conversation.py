@@ -1,0 +1,138 @@
+"""A conversation with one sandboxed worker: ask, answer its builds, and turn whatever goes wrong into data."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from harness.errors import ProtocolError
+from harness.judge.failure import SubjectFailed
+from harness.sandbox import Exit, Worker
+from harness.schema.base import Frozen
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.schema.verdict import Reason
+from harness.wire import Channel, Closed, Late
+from harness.wire.messages import ANSWER, Build, Built, Raised, Ready
+
+M = TypeVar("M", bound=Frozen)
+BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
+
+_EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
+MAX_BUILDS = 32  # extensions of one candidate
+
+
+class BuildRefused(SubjectFailed):
+    """An extension of the candidate did not build."""
+
+    def __init__(self, failure: BuildFailure) -> None:
+        reason: Reason = failure.reason
+        super().__init__(reason, failure.detail, failure.log)
+        self.failure = failure
+
+
+class Conversation:
+    """The judge's (or the builder's) side of the wire to one worker.
+
+    `build` answers the candidate's build requests; time spent in it does not count against a deadline. Every method
+    raises `SubjectFailed` where the worker does not answer as it should; the worker is then dead or to be killed.
+    """
+
+    def __init__(self, worker: Worker, channel: Channel, build: BuildAnswer) -> None:
+        self._worker, self._channel, self._build = worker, channel, build
+        self._builds = 0
+
+    @property
+    def pid(self) -> int:
+        return self._worker.pid
+
+    def expect_ready(self, *, seconds: float) -> None:
+        """Wait until the worker listens."""
+        self._answer(Ready, seconds, "starting")
+
+    def ask(self, request: Frozen, kind: type[M], *, seconds: float = 60.0, descriptors: Sequence[int] = ()) -> M:
+        """Send a request and wait at most `seconds` for its answer, a message of `kind`."""
+        return self.ask_timed(request, kind, seconds=seconds, descriptors=descriptors)[0]
+
+    def ask_timed(
+        self, request: Frozen, kind: type[M], *, seconds: float = 60.0, descriptors: Sequence[int] = ()
+    ) -> tuple[M, int]:
+        """Like `ask`, with the monotonic nanosecond at which the answer arrived."""
+        try:
+            self._channel.send(request, descriptors)
+        except Closed:
+            raise self._died() from None
+        return self._answer(kind, seconds, str(getattr(request, "say", "")))
+
+    def _answer(self, kind: type[M], seconds: float, during: str) -> tuple[M, int]:
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                message, frame = self._channel.receive_frame(ANSWER, deadline=deadline)
+            except Closed:
+                raise self._died() from None
+            except Late:
+                exit_ = self._end()
+                raise SubjectFailed("timeout", f"no answer within {seconds:g} s ({during})", exit_.log) from None
+            except ProtocolError as error:
+                exit_ = self._end()
+                raise SubjectFailed("protocol", f"broke the protocol: {error}", exit_.log) from error
+            if frame.descriptors:
+                frame.close()
+                raise SubjectFailed("protocol", "sent a descriptor that nobody asked for", self._end().log)
+            if isinstance(message, Build):
+                deadline += self._answer_build(message)
+                continue
+            if isinstance(message, Raised):
+                raise self._raised(message)
+            if not isinstance(message, kind):
+                raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
+            return message, frame.at_ns
+
+    def _answer_build(self, message: Build) -> float:
+        """Answer a build request; the seconds it took."""
+        self._builds += 1
+        if self._builds > MAX_BUILDS:
+            raise SubjectFailed("protocol", f"asked for more than {MAX_BUILDS} builds", self._end().log)
+        started = time.monotonic()
+        outcome = self._build(message.request)
+        try:
+            if isinstance(outcome, Artifact):
+                with open(outcome.path, "rb") as shared_object:
+                    self._channel.send(Built(artifact=outcome), [shared_object.fileno()])
+            else:
+                self._channel.send(Built(failure=outcome))
+        except Closed:
+            raise self._died() from None
+        return time.monotonic() - started
+
+    def _raised(self, message: Raised) -> SubjectFailed:
+        if message.kind == "build" and message.failure is not None:
+            return BuildRefused(message.failure)
+        reasons: dict[str, Reason] = {"build": "compile"}
+        reason: Any = reasons.get(message.kind, message.kind)
+        named = f"{message.type}: {message.message}" if message.type else message.message
+        return SubjectFailed(reason, _first_line(named), message.traceback)
+
+    def _died(self) -> SubjectFailed:
+        ended = self._worker.wait(_EXIT_S)
+        if ended is None:
+            return SubjectFailed("protocol", "hung up and lived on", self._end().log)
+        reason, detail = _death(ended)
+        return SubjectFailed(reason, detail, ended.log)
+
+    def _end(self) -> Exit:
+        self._worker.kill()
+        return self._worker.wait(_EXIT_S) or Exit(code=None, signal=None, cause="killed", log="", peak_rss_bytes=0)
+
+
+def _death(ended: Exit) -> tuple[Reason, str]:
+    if ended.cause == "memory":
+        return "out-of-memory", f"used more memory than allowed ({ended.peak_rss_bytes / 1e9:.1f} GB resident)"
+    if ended.cause == "cpu":
+        return "timeout", "used more CPU time than allowed"
+    if ended.signal is not None:
+        return "crash", f"the worker died of signal {ended.signal}"
+    return "exit", f"the process left with status {ended.code} instead of answering"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:2_000]

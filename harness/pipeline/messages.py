@@ -1,0 +1,82 @@
+"""What controller and judge say to each other. Both are trusted; the wire is the same."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.pipeline.settings import Settings
+from harness.schema.base import Frozen
+from harness.schema.build import BuildRequest, DeviceKind
+from harness.schema.problem import Problem, Workload
+from harness.schema.record import Environment, SandboxReport, Timing
+from harness.schema.verdict import Verdict
+from harness.wire.messages import Built
+
+
+class Seat(Frozen):
+    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it."""
+
+    say: Literal["seat"] = "seat"
+    gpu: str | None
+
+
+class Seated(Frozen):
+    """The judge is ready; `device_name` is the GPU's or the CPU's. `arch` is the GPU's capability ("9.0")."""
+
+    say: Literal["seated"] = "seated"
+    environment: Environment
+    device_name: str
+    arch: str | None = None
+
+
+class Job(Frozen):
+    """Judge this candidate on this problem."""
+
+    say: Literal["job"] = "job"
+    problem: Problem
+    source: str
+    kind: DeviceKind
+    settings: Settings
+
+
+class Phase(Frozen):
+    """Progress: the phase that begins."""
+
+    say: Literal["phase"] = "phase"
+    name: str
+
+
+class BuildWanted(Frozen):
+    """The candidate asks for a build while it is judged. Answer: `Built`."""
+
+    say: Literal["build-wanted"] = "build-wanted"
+    request: BuildRequest
+
+
+class Judgement(Frozen):
+    """The end of a job."""
+
+    say: Literal["judgement"] = "judgement"
+    verdict: Verdict
+    timing: Timing | None = None
+    workload: Workload = Workload()
+    sandbox: SandboxReport = SandboxReport()
+    substitutions: tuple[str, ...] = ()
+    phases_s: dict[str, float] = Field(default_factory=dict)
+    clocks: dict[str, float] = Field(default_factory=dict)
+    worker_log: str = ""
+
+
+class Fault(Frozen):
+    """The judge itself failed, or the problem or the user did. `exit_status` as in `harness.errors`."""
+
+    say: Literal["fault"] = "fault"
+    detail: str
+    exit_status: int
+    device_lost: bool = False
+
+
+ToJudge = Annotated[Seat | Job | Built, Field(discriminator="say")]
+FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Fault, Field(discriminator="say")]
+TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
+FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

@@ -1,0 +1,222 @@
+"""Session: the processes that serve a run, started once and ended together.
+
+The controller holds it and loads no torch. One prepared process (the zygote) imports torch; judges and workers are
+forked from it. Builders are threads of the controller whose compilers are processes of their own.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from harness.build import ArtifactCache, Builder, find_torch, to_candidate_lines
+from harness.errors import DeviceError, HarnessError, InputError, ProblemError
+from harness.pipeline.messages import FROM_JUDGE, BuildWanted, Fault, Job, Judgement, Phase, Seat, Seated
+from harness.pipeline.settings import Settings
+from harness.sandbox import Trusted, Zygote
+from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
+from harness.schema.submission import Candidate
+from harness.wire import Channel, Closed
+from harness.wire.messages import Built
+
+JUDGE_ENTRY = "harness.pipeline.judging:main"
+WORKER_MODULES = ("harness.worker.serve", "torch.utils.cpp_extension")
+"""What the prepared process imports for the workers; nothing of the judge's is among it."""
+_SEAT_S = 120.0  # a GPU's first context may take long on a machine with many of them
+
+OnPhase = Callable[[str], None]
+Build = Callable[[BuildRequest], Artifact | BuildFailure]
+
+
+class JudgeLost(DeviceError):
+    """A judge's process died or lost its device; a new one can be started."""
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU."""
+
+    name: str
+    gpu: str | None
+
+
+def choose_devices(wanted: str) -> list[DeviceChoice]:
+    """The devices that `auto`, `cpu`, `cuda` (all of them) or `cuda:N` means here.
+
+    Raises InputError for anything else, DeviceError where there is no such GPU.
+    """
+    if wanted == "cpu":
+        return [DeviceChoice("cpu", None)]
+    if wanted != "auto" and wanted != "cuda" and not (wanted.startswith("cuda:") and wanted[5:].isdecimal()):
+        raise InputError(f"there is no device {wanted!r}: give auto, cpu, cuda or cuda:N")
+    gpus = [DeviceChoice(f"cuda:{index}", gpu) for index, gpu in enumerate(_visible_gpus())]
+    if wanted == "auto":
+        return gpus if gpus and find_torch().cuda is not None else [DeviceChoice("cpu", None)]
+    if not gpus:
+        raise DeviceError("there is no NVIDIA GPU here: use --device cpu, and see harness doctor")
+    if find_torch().cuda is None:
+        raise DeviceError("the torch that is installed is a CPU build: install a CUDA build, or use --device cpu")
+    if wanted == "cuda":
+        return gpus
+    index = int(wanted[5:])
+    if index >= len(gpus):
+        raise DeviceError(f"there is no {wanted}: this machine shows {len(gpus)} GPU(s)")
+    return [gpus[index]]
+
+
+def _visible_gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError:
+        return []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return [str(index) for index in range(count)]
+    return [part.strip() for part in visible.split(",") if part.strip() and part.strip() != "-1"]
+
+
+class JudgeSeat:
+    """The controller's end of one judge. Used by one thread at a time; restarts its process when it is lost."""
+
+    def __init__(self, zygote: Zygote, device: DeviceChoice) -> None:
+        self._zygote, self.device = zygote, device
+        self._open: ExitStack | None = None
+        self._channel: Channel | None = None
+        self._seated: Seated | None = None
+
+    @property
+    def seated(self) -> Seated:
+        """What the judge said of its device when it started."""
+        self._start()
+        assert self._seated is not None
+        return self._seated
+
+    def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
+        """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults."""
+        channel = self._start()
+        try:
+            channel.send(job)
+            while True:
+                message = channel.receive(FROM_JUDGE)
+                match message:
+                    case Phase():
+                        on_phase(message.name)
+                    case BuildWanted():
+                        outcome = build(message.request)
+                        is_artifact = isinstance(outcome, Artifact)
+                        channel.send(Built(artifact=outcome) if is_artifact else Built(failure=outcome))
+                    case Judgement():
+                        return message
+                    case Fault():
+                        raise self._fault(message)
+                    case _:
+                        raise DeviceError(f"the judge said {message.say!r} in the middle of a job")
+        except Closed:
+            raise JudgeLost(self._how_it_ended()) from None
+
+    def _fault(self, fault: Fault) -> HarnessError:
+        if fault.device_lost:
+            self.close()
+            return JudgeLost(fault.detail)
+        return ProblemError(fault.detail) if fault.exit_status == InputError.exit_status else DeviceError(fault.detail)
+
+    def _start(self) -> Channel:
+        if self._channel is not None:
+            return self._channel
+        with ExitStack() as opening:
+            channel, theirs = Channel.pair()
+            opening.enter_context(channel)
+            with theirs:
+                process = self._zygote.spawn_trusted(JUDGE_ENTRY, [theirs.fileno()])
+            opening.enter_context(process)
+            self._process: Trusted = process
+            try:
+                channel.send(Seat(gpu=self.device.gpu))
+                answer = channel.receive(FROM_JUDGE)
+            except Closed:
+                raise DeviceError(self._how_it_ended()) from None
+            if isinstance(answer, Fault):
+                raise DeviceError(answer.detail)
+            assert isinstance(answer, Seated)
+            self._seated, self._channel = answer, channel
+            self._open = opening.pop_all()
+        return channel
+
+    def _how_it_ended(self) -> str:
+        ended = self._process.wait(5.0)
+        self.close()
+        tail = ended.log.strip().splitlines()[-1:] if ended else []
+        how = f" ({'; '.join(tail)})" if tail else ""
+        return f"the judge's process for {self.device.name} died{how}"
+
+    def close(self) -> None:
+        """End the judge's process, if there is one."""
+        if self._open is not None:
+            self._open.close()
+        self._open, self._channel = None, None
+
+
+class Session:
+    """The prepared process, a judge for each device and the builders. Made by `open_session`."""
+
+    def __init__(self, zygote: Zygote, devices: list[DeviceChoice], settings: Settings, on_phase: OnPhase) -> None:
+        self.zygote, self.settings = zygote, settings
+        self.seats = [JudgeSeat(zygote, device) for device in devices]
+        self._cache = ArtifactCache()
+        self._builders: dict[DeviceKind, Builder] = {}
+        self._guard = threading.Lock()
+        self._on_phase = on_phase
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.seats[0].device.gpu is not None
+
+    @property
+    def device_names(self) -> str:
+        return ", ".join(seat.device.name for seat in self.seats)
+
+    def build(self, kind: DeviceKind, request: BuildRequest, candidate: Candidate) -> Artifact | BuildFailure:
+        """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
+
+        Thread-safe.
+        """
+        outcome = self._builder(kind).build(request, deadline_s=self.settings.build_timeout_s)
+        if isinstance(outcome, Artifact):
+            return outcome
+        texts = {
+            name: to_candidate_lines(getattr(outcome, name), request, candidate.source) for name in ("detail", "log")
+        }
+        return outcome.model_copy(update=texts)
+
+    def _builder(self, kind: DeviceKind) -> Builder:
+        with self._guard:
+            if kind not in self._builders:
+                self._builders[kind] = Builder(
+                    cache=self._cache,
+                    target=kind,
+                    arch=self.seats[0].seated.arch if kind == "cuda" else None,
+                    choice=self.settings.toolchain,
+                    on_status=self._on_phase,
+                )
+            return self._builders[kind]
+
+    def close(self) -> None:
+        for seat in self.seats:
+            seat.close()
+
+
+@contextmanager
+def open_session(device: str, settings: Settings, *, on_phase: OnPhase = lambda name: None) -> Iterator[Session]:
+    """Start what judging on `device` needs. Raises InputError, DeviceError or SandboxError where that cannot be."""
+    devices = choose_devices(device)
+    with Zygote.start(preload=WORKER_MODULES) as zygote:
+        session = Session(zygote, devices, settings, on_phase)
+        try:
+            yield session
+        finally:
+            session.close()

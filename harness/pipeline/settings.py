@@ -1,0 +1,34 @@
+"""Settings: what decides a result, settled once at the edge and sent along."""
+
+from pydantic import Field
+
+from harness.sandbox import Isolation, Limits
+from harness.schema.base import Frozen
+from harness.schema.build import ToolchainChoice
+from harness.schema.problem import Precision
+from harness.schema.submission import ExtractPolicy
+
+GIB = 1 << 30
+
+
+class Settings(Frozen):
+    """How submissions are judged.
+
+    `workload` sets module-level numbers of the problem (`--set`). `timeout_s` is what one step of a candidate may
+    take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
+    timed rounds of one candidate. `memory_bytes` is what one worker may use of host memory.
+    """
+
+    workload: dict[str, int | float] = Field(default_factory=dict)
+    precision: Precision = "fp32"
+    extract: ExtractPolicy = "last"
+    toolchain: ToolchainChoice = "auto"
+    isolation: Isolation = "auto"
+    timeout_s: float = 60.0
+    build_timeout_s: float = 600.0
+    timing_s: float = 4.0
+    memory_bytes: int = 16 * GIB
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(memory_bytes=self.memory_bytes)

@@ -1,0 +1,47 @@
+"""Sizes: the workload a problem is run at. Emulated CUDA is judged at a reduced batch, and the record says so."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from harness.catalog import apply_settings, numeric_settings
+from harness.judge.problem import load_problem
+from harness.schema.problem import Problem, Workload
+
+BATCH = "batch_size"
+EMULATED_ELEMENTS = 1 << 18
+"""Input elements of one call that an emulated kernel gets through in milliseconds."""
+_LEAST_BATCH = 2
+
+
+def sized(problem: Problem, wanted: Mapping[str, int | float], *, emulated: bool) -> tuple[str, Workload]:
+    """The problem's source with the wanted settings, and for emulation with `batch_size` reduced where it is large.
+
+    A size that the user set is left alone. Raises InputError for an unknown name and ProblemError as loading does.
+    """
+    source, workload = apply_settings(problem, wanted)
+    if not emulated or BATCH in wanted or BATCH not in numeric_settings(problem):
+        return source, workload
+    batch = numeric_settings(problem)[BATCH]
+    elements = _input_elements(problem, source)
+    if elements <= EMULATED_ELEMENTS or batch <= _LEAST_BATCH:
+        return source, workload
+    reduced = max(_LEAST_BATCH, math.floor(batch * EMULATED_ELEMENTS / elements))
+    source, workload = apply_settings(problem, {**wanted, BATCH: reduced})
+    return source, workload.model_copy(update={"reduced": True})
+
+
+def _input_elements(problem: Problem, source: str) -> int:
+    """Elements of one call's input tensors; nothing is allocated: the inputs are drawn on the meta device."""
+    loaded = load_problem(problem.title, source, device=torch.device("meta"))
+    return _count(loaded.draw(0))
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    if isinstance(value, list | tuple):
+        return sum(_count(item) for item in value)
+    return 0
