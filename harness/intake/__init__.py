@@ -2,5 +2,6 @@
 
 from harness.intake.extract import Extracted, extract
 from harness.intake.folder import read_folder, read_submission
+from harness.intake.screen import screen
 
-__all__ = ["Extracted", "extract", "read_folder", "read_submission"]
+__all__ = ["Extracted", "extract", "read_folder", "read_submission", "screen"]
