@@ -58,7 +58,7 @@ class Commands(click.Group):
             _leave(ctx, "interrupted", INTERRUPTED_STATUS)
         except OSError as error:
             _leave(ctx, _sentence(error), HarnessError.exit_status)
-        except Exception:  # a bug of ours; Python's own exit status for it, 1, means "judged and not correct" here
+        except Exception:  # noqa: BLE001 - a bug of ours, and Python's own exit status for it, 1, means "not correct"
             traceback.print_exc()
             message = "this is a fault of the harness itself: please report it with the lines above"
             _leave(ctx, message, HarnessError.exit_status)

@@ -13,7 +13,9 @@ from pathlib import Path
 from harness.errors import HarnessError, MachineError, StoreError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+_FORBIDDEN = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+}  # fmt: skip
 
 # A process killed in the middle of an fsync holds its lock until the disk answers, and a child between fork and exec
 # holds it for a moment longer than its parent lives. A batch that is started again at once should not trip over that.

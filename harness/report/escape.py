@@ -1,0 +1,43 @@
+"""Text that a model or a user wrote, made safe for where it is shown."""
+
+import html
+import re
+import unicodedata
+
+# Controls (a terminal would obey them), and the marks that turn the direction of writing (a reader would be misled).
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~!#$:@]")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain(text: str) -> str:
+    """`text` for a terminal: line ends and tabs stay, whatever else is not printed is shown as its escape."""
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def one_cell(text: str) -> str:
+    """`text` on one line: what `plain` does, with every run of white space made one space."""
+    return " ".join(plain(text).split())
+
+
+def markdown_cell(text: str) -> str:
+    """`text` for a cell of a Markdown table: it means nothing but itself, no link, no HTML, no further column."""
+    return _MARKDOWN.sub(r"\\\g<0>", html.escape(one_cell(text), quote=False))
+
+
+def csv_cell(text: str) -> str:
+    """`text` for a cell of a CSV file: a spreadsheet does not take it for a formula.
+
+    Source: OWASP, "CSV Injection": an apostrophe before the characters that start a formula.
+    """
+    text = plain(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _UNPRINTABLE:
+        return character
+    return character.encode("unicode_escape").decode()

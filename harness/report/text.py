@@ -1,0 +1,323 @@
+"""One record as a person reads it: the whole report, and the line of a list."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harness.report.escape import one_cell, plain
+from harness.report.leaderboard import interval_text, speedup_style
+from harness.schema import (
+    Correct,
+    Device,
+    Extraction,
+    Failed,
+    Flag,
+    Infrastructure,
+    Mismatch,
+    Record,
+    Rejected,
+    Timing,
+    Verdict,
+    Workload,
+    Wrong,
+)
+
+STYLES = {
+    "correct": "bold green",
+    "wrong": "bold red",
+    "failed": "bold red",
+    "rejected": "bold magenta",
+    "infrastructure": "bold yellow",
+}
+_SEVERITY_STYLES = {"info": "dim", "warn": "yellow", "reject": "bold magenta"}
+_LOG_LINES = 40
+_DETAIL_CHARACTERS = 100
+
+
+def one_line(record: Record) -> str:
+    """A record in one line of plain text, for lists that go by: the verdict first, so that a column of them reads."""
+    submission = one_cell(record.submission.path)
+    sample = f" #{record.submission.sample}" if record.submission.sample else ""
+    return (
+        f"{record.verdict.kind:<8} {one_cell(record.problem.title)}  {submission}{sample}  {_outcome(record)}".rstrip()
+    )
+
+
+def report(record: Record, *, source: str | None = None) -> RenderableType:
+    """A record as a page for a terminal: what was asked, how far it came, the verdict, and what speaks against it.
+
+    Args:
+        source: the candidate's text. Where it is given, the lines that a flag means are shown.
+    """
+    return Group(*_parts(record, source))
+
+
+def _parts(record: Record, source: str | None) -> Iterator[RenderableType]:
+    yield from _head(record)
+    yield Text()
+    yield _stages(record)
+    yield Text()
+    yield _verdict_line(record)
+    yield from _details(record)
+    yield from _flags(record, source)
+    yield from _provisos(record)
+
+
+def _head(record: Record) -> Iterator[Text]:
+    submission, model = record.submission, one_cell(record.submission.model)
+    sample = f" (sample {submission.sample})" if submission.sample else ""
+    title = Text.assemble((one_cell(record.problem.title), "bold"), "  ", f"{one_cell(submission.path)}{sample}")
+    if model:
+        title.append(f"  by {model}")
+    yield title
+    yield Text(f"on {one_cell(record.device.name)} ({record.device.kind})", style="dim")
+    if proviso := _size(record.device, record.problem.workload):
+        yield Text(proviso, style="bold yellow")
+
+
+def _size(device: Device, workload: Workload) -> str:
+    """What was not run as the problem says; empty where all was."""
+    changes = ", ".join(
+        f"{name} {workload.original.get(name, '?')} -> {value}"
+        for name, value in workload.settings.items()
+        if workload.original.get(name) != value
+    )
+    changed = f"{'reduced' if workload.reduced else 'set'} {changes}" if changes else ""
+    if device.kind == "cpu-emulated":
+        return f"EMULATED on the CPU: correctness only{f', {changed}' if changed else ''}"
+    return changed.capitalize()
+
+
+def _stages(record: Record) -> Table:
+    """One line a stage: how it ended, its seconds, what there is to know about it."""
+    stopped = _stopped_at(record)
+    seconds: dict[str, float | None] = dict(record.phases_s)
+    if stopped:
+        seconds.setdefault(stopped, None)
+    drawn = Table.grid(padding=(0, 2, 0, 0))
+    drawn.add_column()
+    drawn.add_column()
+    drawn.add_column(justify="right", no_wrap=True)
+    drawn.add_column(overflow="fold")
+    for stage, value in seconds.items():
+        mark = Text("✗", style="red") if stage == stopped else Text("✓", style="green")
+        spent = "" if value is None else f"{value:.2f} s"
+        drawn.add_row(mark, stage, Text(spent, style="dim"), Text(_stage_note(stage, record), style="dim"))
+    return drawn
+
+
+def _stopped_at(record: Record) -> str | None:
+    """The stage that did not end well; None where all did."""
+    match record.verdict:
+        case Failed(stage=stage):
+            return stage
+        case Wrong():
+            return "run"
+        case Infrastructure():
+            return next(reversed(record.phases_s), None)
+        case _:
+            return None
+
+
+def _stage_note(stage: str, record: Record) -> str:
+    match stage:
+        case "extract" if record.submission.extraction:
+            return _extraction_note(record.submission.extraction)
+        case "screen" if record.candidate:
+            return ", ".join(record.candidate.languages)
+        case "build":
+            return "; ".join(
+                f"{one_cell(each.name)}: {each.toolchain}{', cached' if each.cached else f', {each.seconds:.1f} s'}"
+                for each in record.builds
+            )
+        case "run" if isinstance(record.verdict, Correct):
+            return f"{record.verdict.trials} calls compared"
+        case "time" if record.timing:
+            return f"{record.timing.rounds} rounds of {_counted(record.timing.calls_per_round, 'call')}"
+        case _:
+            return ""
+
+
+def _extraction_note(extraction: Extraction) -> str:
+    if extraction.kind == "python":
+        return "the whole file"
+    taken = [block.index for block in extraction.blocks if block.outcome == "taken"]
+    count = max((block.index + 1 for block in extraction.blocks), default=0)
+    where = f"block {taken[0] + 1} of {count}" if taken else _counted(count, "block")
+    start = f", from line {extraction.first_line}" if extraction.first_line else ""
+    return where + start + ("; the response breaks off" if extraction.truncated else "")
+
+
+def _verdict_line(record: Record) -> Text:
+    verdict = record.verdict
+    style = STYLES[verdict.kind]
+    word = "not judged" if isinstance(verdict, Infrastructure) else verdict.kind
+    return Text.assemble((f" {word.upper()} ", f"{style} reverse"), "  ", _verdict_text(verdict, record))
+
+
+def _verdict_text(verdict: Verdict, record: Record) -> Text:
+    match verdict:
+        case Correct():
+            if record.timing is None:
+                return Text("not timed")
+            speedup = record.timing.speedup
+            return Text.assemble(
+                (interval_text(speedup), f"bold {speedup_style(speedup)}"), f"  {_conclusion(record.timing)}"
+            )
+        case Wrong():
+            return Text(f"{verdict.reason}: {one_cell(verdict.detail)}")
+        case Failed():
+            return Text(f"at {verdict.stage}, {verdict.reason}: {one_cell(verdict.detail)}")
+        case Rejected():
+            return Text(f"{one_cell(verdict.rule)}: {one_cell(verdict.detail)}")
+        case Infrastructure():
+            return Text(
+                f"{one_cell(verdict.detail)} (a fault of ours or of the machine: no score, a batch tries it again)"
+            )
+
+
+def _conclusion(timing: Timing) -> str:
+    return {
+        "faster": "faster than the reference",
+        "slower": "slower than the reference",
+        "same": "as fast as the reference",
+        "ambiguous": "against the reference: too close to call",
+    }[timing.conclusion]
+
+
+def _details(record: Record) -> Iterator[RenderableType]:
+    match record.verdict:
+        case Correct(error=error):
+            if timing := record.timing:
+                medians = f"{_ms(timing.candidate_ms)} a call against {_ms(timing.reference_ms)} (medians)"
+                yield _indented(Text(medians))
+            if error:
+                share = f"error {error.relative:.1e}, the reference's own {error.reference_relative:.1e}"
+                yield _indented(Text(f"{share}; {error.of_tolerance:.0%} of the tolerance used", style="dim"))
+        case Wrong(trial=trial, mismatch=mismatch):
+            yield _indented(Text(f"on {one_cell(trial)} inputs", style="dim"))
+            if mismatch:
+                yield from map(_indented, _mismatch(mismatch))
+        case Failed(log=log) if log.strip():
+            yield _indented(_log(log))
+
+
+def _mismatch(mismatch: Mismatch) -> Iterator[Text]:
+    share = mismatch.mismatched / mismatch.elements if mismatch.elements else 0.0
+    yield Text(
+        f"{mismatch.mismatched:,} of {mismatch.elements:,} elements of {one_cell(mismatch.output)} "
+        f"are out of tolerance ({_percent(share)})"
+    )
+    yield Text.assemble(
+        f"worst at {list(mismatch.worst_index)}: got ",
+        (_value(mismatch.actual), "red"),
+        ", expected ",
+        (_value(mismatch.expected), "green"),
+        f", allowed a difference of {mismatch.tolerance:.3g}",
+    )
+
+
+def _log(log: str) -> Text:
+    """The log behind a bar, its middle left out where it is long: errors stand at one end or the other."""
+    lines = plain(log).strip("\n").expandtabs(4).split("\n")
+    if len(lines) > _LOG_LINES:
+        half = _LOG_LINES // 2
+        lines = [*lines[:half], f"... {len(lines) - 2 * half} lines left out ...", *lines[-half:]]
+    shown = Text("\n".join(lines))
+    shown.highlight_regex(r"(?i)\berror\b|^\w*(Error|Exception)\b", "bold red")
+    shown.highlight_regex(r"(?i)\bwarning\b", "yellow")
+    shown.highlight_regex(r"\bline \d+|:\d+(:\d+)?(?=:)|\(\d+\)(?=:)", "cyan")
+    return shown
+
+
+def _flags(record: Record, source: str | None) -> Iterator[RenderableType]:
+    if not record.flags:
+        return
+    yield Text()
+    for flag in record.flags:
+        style = _SEVERITY_STYLES[flag.severity]
+        yield Text.assemble(
+            (f"{flag.severity:<6}", style), " ", (one_cell(flag.rule), "bold"), f"  {one_cell(flag.detail)}"
+        )
+        yield from map(_indented, _flag_lines(flag, record.submission.extraction, source))
+
+
+def _flag_lines(flag: Flag, extraction: Extraction | None, source: str | None) -> Iterator[Text]:
+    """The lines that a flag means, numbered as the submission's file numbers them."""
+    if not flag.lines:
+        return
+    shift = (extraction.first_line or 1) - 1 if extraction else 0
+    if source is None:
+        numbers = ", ".join(str(line + shift) for line in flag.lines)
+        yield Text(f"line {numbers}" if len(flag.lines) == 1 else f"lines {numbers}", style="cyan")
+        return
+    text = source.splitlines()
+    for line in flag.lines:
+        if line <= len(text):
+            yield Text.assemble((f"{line + shift:>5} ", "cyan"), plain(text[line - 1]))
+
+
+def _provisos(record: Record) -> Iterator[RenderableType]:
+    """What qualifies the verdict: substitutions, isolation."""
+    facts = Table.grid(padding=(0, 2, 0, 0))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for number, substitution in enumerate(record.substitutions):
+        facts.add_row("substituted" if number == 0 else "", Text(one_cell(substitution)))
+    for label, text in _isolation(record):
+        facts.add_row(label, text)
+    if facts.row_count:
+        yield Text()
+        yield facts
+
+
+def _isolation(record: Record) -> Iterator[tuple[str, Text]]:
+    layers, missing = record.sandbox.layers, record.sandbox.missing
+    if layers:
+        yield "isolated by", Text(", ".join(layers), style="dim")
+    if missing:
+        yield "missing", Text(", ".join(missing), style="yellow")
+    if not layers and not missing and isinstance(record.verdict, Correct | Wrong):
+        yield "isolation", Text("none", style="yellow")
+
+
+def _outcome(record: Record) -> str:
+    match record.verdict:
+        case Correct():
+            return interval_text(record.timing.speedup) if record.timing else "not timed"
+        case Wrong(reason=reason, detail=detail):
+            return f"{reason}: {_shortened(detail)}"
+        case Failed(stage=stage, reason=reason, detail=detail):
+            return f"at {stage}, {reason}: {_shortened(detail)}"
+        case Rejected(rule=rule, detail=detail):
+            return f"{rule}: {_shortened(detail)}"
+        case Infrastructure(detail=detail):
+            return _shortened(detail)
+
+
+def _indented(part: Text) -> Padding:
+    return Padding(part, (0, 0, 0, 2))
+
+
+def _shortened(text: str) -> str:
+    text = one_cell(text)
+    return text if len(text) <= _DETAIL_CHARACTERS else f"{text[: _DETAIL_CHARACTERS - 3]}..."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ms(value: float) -> str:
+    return f"{value:.4g} ms"
+
+
+def _value(value: float | str) -> str:
+    return one_cell(value) if isinstance(value, str) else f"{value:.7g}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"
