@@ -6,7 +6,7 @@ import unicodedata
 
 # Controls (a terminal would obey them), and the marks that turn the direction of writing (a reader would be misled).
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~!#$:@]")
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|:(?=//)")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -21,7 +21,10 @@ _NO_MODEL = "(no model named)"
 
 def table(board: Leaderboard) -> RenderableType:
     """For a terminal: fits 80 columns, and longer names show whole where there is more room."""
-    return Group(_rows_table(board), "", _problems_table(board), *_legend(board))
+    if not board.rows:
+        return Text("nothing has been judged yet")
+    places = dict.fromkeys((each.device, each.device_name, each.precision) for each in board.problems)
+    return Group(_rows_table(board), *_legend(board), *(part for place in places for part in _place(board, place)))
 
 
 def markdown(board: Leaderboard) -> str:
@@ -162,7 +165,7 @@ def _rows_table(board: Leaderboard) -> Table:
     drawn = _frame()
     drawn.add_column("#", justify="right", style="dim", no_wrap=True)
     drawn.add_column("model", overflow="fold", ratio=1)
-    for title in ("subs", "compiled", "correct", "fast_0", "fast_1", "fast_2", "speed-up"):
+    for title in ("subs", "compiled", "correct", "fast_0", "fast_1", "fast_2", "geomean"):
         drawn.add_column(title, justify="right", no_wrap=True)
     for rank, row in enumerate(board.rows, start=1):
         numbers = [str(row.submissions), str(row.compiled), str(row.correct), *_rates(row)]
@@ -182,28 +185,28 @@ def _number(cell: str) -> Text:
     return Text(cell, style="dim" if cell == _NOTHING else "")
 
 
-def _problems_table(board: Leaderboard) -> Table:
+def _place(board: Leaderboard, place: tuple[DeviceKind, str, Precision]) -> Iterator[RenderableType]:
+    """The best answers on one device at one precision; elsewhere a speed-up means something else."""
+    device, name, precision = place
     drawn = _frame()
     drawn.add_column("problem", overflow="fold", ratio=1)
-    drawn.add_column("solved by", justify="right", no_wrap=True)
+    drawn.add_column("solved", justify="right", no_wrap=True)
     drawn.add_column("best speed-up", justify="right", no_wrap=True)
-    drawn.add_column("of", overflow="fold")
-    several = len({(each.device, each.device_name, each.precision) for each in board.problems}) > 1
+    drawn.add_column("by", justify="right", style="dim", no_wrap=True)
     for each in board.problems:
-        title = Text(one_cell(each.problem))
-        if several:
-            title.append(f" {device_text(each.device, each.precision)}", style="dim")
-        drawn.add_row(title, f"{each.solved} of {each.asked}", *_best_cells(each, board.rows))
-    return drawn
+        if (each.device, each.device_name, each.precision) == place:
+            rank = f"#{each.rank}" if each.rank else ""
+            drawn.add_row(Text(one_cell(each.problem)), f"{each.solved} of {each.asked}", _best(each), rank)
+    yield Text.assemble("\n", (f"{device_text(device, precision)}", "bold"), f", {one_cell(name)}")
+    yield drawn
 
 
-def _best_cells(each: ProblemBest, rows: Sequence[Row]) -> tuple[Text, Text]:
-    if each.best is None or each.rank is None:
-        return _number(_NOTHING), Text()
-    holder = Text(f"#{each.rank} {one_cell(rows[each.rank - 1].model) or _NO_MODEL}")
+def _best(each: ProblemBest) -> Text:
+    if each.best is None:
+        return _number(_NOTHING)
     if each.best.speedup is None:
-        return Text("not timed", style="dim"), holder
-    return Text(interval_text(each.best.speedup), style=speedup_style(each.best.speedup)), holder
+        return Text("not timed", style="dim")
+    return Text(interval_text(each.best.speedup), style=speedup_style(each.best.speedup))
 
 
 def _frame() -> Table:

@@ -1,6 +1,6 @@
 """One record as a person reads it: the whole report, and the line of a list."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -39,11 +39,10 @@ _DETAIL_CHARACTERS = 100
 
 def one_line(record: Record) -> str:
     """A record in one line of plain text, for lists that go by: the verdict first, so that a column of them reads."""
-    submission = one_cell(record.submission.path)
-    sample = f" #{record.submission.sample}" if record.submission.sample else ""
-    return (
-        f"{record.verdict.kind:<8} {one_cell(record.problem.title)}  {submission}{sample}  {_outcome(record)}".rstrip()
-    )
+    submission = record.submission
+    sample = f" (sample {submission.sample})" if submission.sample else ""
+    asked = f"{one_cell(record.problem.title)}  {one_cell(submission.path)}{sample}"
+    return f"{_word(record.verdict):<10}  {asked}  {_outcome(record)}"
 
 
 def report(record: Record, *, source: str | None = None) -> RenderableType:
@@ -151,11 +150,13 @@ def _extraction_note(extraction: Extraction) -> str:
     return where + start + ("; the response breaks off" if extraction.truncated else "")
 
 
-def _verdict_line(record: Record) -> Text:
-    verdict = record.verdict
-    style = STYLES[verdict.kind]
-    word = "not judged" if isinstance(verdict, Infrastructure) else verdict.kind
-    return Text.assemble((f" {word.upper()} ", f"{style} reverse"), "  ", _verdict_text(verdict, record))
+def _verdict_line(record: Record) -> Table:
+    word = Text(f" {_word(record.verdict).upper()} ", style=f"{STYLES[record.verdict.kind]} reverse")
+    return _grid([(word, _verdict_text(record.verdict, record))])
+
+
+def _word(verdict: Verdict) -> str:
+    return "not judged" if isinstance(verdict, Infrastructure) else verdict.kind
 
 
 def _verdict_text(verdict: Verdict, record: Record) -> Text:
@@ -192,7 +193,7 @@ def _details(record: Record) -> Iterator[RenderableType]:
     match record.verdict:
         case Correct(error=error):
             if timing := record.timing:
-                medians = f"{_ms(timing.candidate_ms)} a call against {_ms(timing.reference_ms)} (medians)"
+                medians = f"{_ms(timing.candidate_ms)} a call, the reference {_ms(timing.reference_ms)} (medians)"
                 yield _indented(Text(medians))
             if error:
                 share = f"error {error.relative:.1e}, the reference's own {error.reference_relative:.1e}"
@@ -201,8 +202,18 @@ def _details(record: Record) -> Iterator[RenderableType]:
             yield _indented(Text(f"on {one_cell(trial)} inputs", style="dim"))
             if mismatch:
                 yield from map(_indented, _mismatch(mismatch))
-        case Failed(log=log) if log.strip():
+        case Failed(stage="extract") if record.submission.extraction:
+            yield from map(_indented, _skipped(record.submission.extraction))
+        case Failed(log=log, detail=detail) if log.strip() not in ("", detail.strip()):
             yield _indented(_log(log))
+
+
+def _skipped(extraction: Extraction) -> Iterator[Text]:
+    for block in extraction.blocks:
+        where = (
+            f"line {block.first_line}, {_counted(block.lines, 'line')} of {one_cell(block.language) or 'no language'}"
+        )
+        yield Text(f"{where}: {one_cell(block.reason) or block.outcome}")
 
 
 def _mismatch(mismatch: Mismatch) -> Iterator[Text]:
@@ -221,7 +232,7 @@ def _mismatch(mismatch: Mismatch) -> Iterator[Text]:
 
 
 def _log(log: str) -> Text:
-    """The log behind a bar, its middle left out where it is long: errors stand at one end or the other."""
+    """The log, its middle left out where it is long: the first errors or the last line of a traceback say most."""
     lines = plain(log).strip("\n").expandtabs(4).split("\n")
     if len(lines) > _LOG_LINES:
         half = _LOG_LINES // 2
@@ -234,15 +245,13 @@ def _log(log: str) -> Text:
 
 
 def _flags(record: Record, source: str | None) -> Iterator[RenderableType]:
-    if not record.flags:
-        return
-    yield Text()
+    extraction = record.submission.extraction
+    if record.flags:
+        yield Text()
     for flag in record.flags:
-        style = _SEVERITY_STYLES[flag.severity]
-        yield Text.assemble(
-            (f"{flag.severity:<6}", style), " ", (one_cell(flag.rule), "bold"), f"  {one_cell(flag.detail)}"
-        )
-        yield from map(_indented, _flag_lines(flag, record.submission.extraction, source))
+        severity = Text(f"{flag.severity:<6}", style=_SEVERITY_STYLES[flag.severity])
+        yield _grid([(severity, Text.assemble((one_cell(flag.rule), "bold"), f"  {one_cell(flag.detail)}"))])
+        yield from (Padding(line, (0, 0, 0, 8), expand=False) for line in _flag_lines(flag, extraction, source))
 
 
 def _flag_lines(flag: Flag, extraction: Extraction | None, source: str | None) -> Iterator[Text]:
@@ -262,16 +271,24 @@ def _flag_lines(flag: Flag, extraction: Extraction | None, source: str | None) -
 
 def _provisos(record: Record) -> Iterator[RenderableType]:
     """What qualifies the verdict: substitutions, isolation."""
-    facts = Table.grid(padding=(0, 2, 0, 0))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for number, substitution in enumerate(record.substitutions):
-        facts.add_row("substituted" if number == 0 else "", Text(one_cell(substitution)))
-    for label, text in _isolation(record):
-        facts.add_row(label, text)
-    if facts.row_count:
+    facts = [
+        (Text("" if number else "substituted", style="dim"), Text(one_cell(substitution)))
+        for number, substitution in enumerate(record.substitutions)
+    ]
+    facts += [(Text(label, style="dim"), text) for label, text in _isolation(record)]
+    if facts:
         yield Text()
-        yield facts
+        yield _grid(facts)
+
+
+def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
+    """Two columns: what wraps in the second stays in it."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
 
 
 def _isolation(record: Record) -> Iterator[tuple[str, Text]]:
@@ -299,7 +316,7 @@ def _outcome(record: Record) -> str:
 
 
 def _indented(part: Text) -> Padding:
-    return Padding(part, (0, 0, 0, 2))
+    return Padding(part, (0, 0, 0, 2), expand=False)
 
 
 def _shortened(text: str) -> str:
@@ -312,7 +329,8 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _ms(value: float) -> str:
-    return f"{value:.4g} ms"
+    """Four significant digits, trailing zeros too: they were measured."""
+    return f"{f'{value:#.4g}'.rstrip('.')} ms" if 1e-4 <= value < 1e4 else f"{value:.4g} ms"
 
 
 def _value(value: float | str) -> str:
