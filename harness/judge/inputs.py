@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from harness.wire.memory import Arena, aligned, view
-from harness.wire.values import TensorValue, Value, encode, tensors
+from harness.wire.values import MappingValue, SequenceValue, TensorValue, Value, encode, tensors
 
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
@@ -141,17 +141,15 @@ def _layout(example: list[Any]) -> tuple[int, Value]:
 
 def _moved(value: Value, by: int) -> Value:
     """The same value with every tensor `by` bytes further on."""
-    update: dict[str, object]
     match value:
         case TensorValue():
-            update = {"offset": value.offset + by}
-        case _ if hasattr(value, "items") and isinstance(value.items, dict):
-            update = {"items": {key: _moved(item, by) for key, item in value.items.items()}}
-        case _ if hasattr(value, "items"):
-            update = {"items": tuple(_moved(item, by) for item in value.items)}
+            return value.model_copy(update={"offset": value.offset + by})
+        case SequenceValue():
+            return value.model_copy(update={"items": tuple(_moved(item, by) for item in value.items)})
+        case MappingValue():
+            return value.model_copy(update={"items": {key: _moved(item, by) for key, item in value.items.items()}})
         case _:
             return value
-    return value.model_copy(update=update)
 
 
 def _tensors_of(inputs: Any) -> list[torch.Tensor]:

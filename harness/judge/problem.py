@@ -50,7 +50,7 @@ class LoadedProblem:
         """The reference with the weights of `seed`, in the precision, on the device."""
         torch.manual_seed(seed)
         with torch.no_grad(), self.device:
-            model = self._ask(lambda: self._model(*arguments), "Model(...)")
+            model: torch.nn.Module = self._ask(lambda: self._model(*arguments), "Model(...)")
         if self.precision != "fp32":
             model = model.to(DTYPES[self.precision])
         return model.to(self.device)

@@ -18,10 +18,6 @@ class Round:
     calls: int
     device_ms: float | None = None
 
-    @property
-    def call_ms(self) -> float:
-        return self.seconds / self.calls * 1e3
-
 
 @dataclass(frozen=True)
 class Opaque:
@@ -53,7 +49,7 @@ class Subject(Protocol):
         """Take the slots away again and let go of all outputs."""
 
     def round(self, slots: Sequence[int]) -> Round:
-        """Call the model once per slot and wait until its device is idle."""
+        """Call the model once per slot and wait until its device is idle; without slots, do only the waiting."""
 
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         """The outputs of these calls of the last round, as they stood when the clock stopped.

@@ -1,9 +1,12 @@
 """Timing: rounds of candidate and reference in turn, by the judge's own monotonic clock.
 
 One round: the judge writes fresh contents into N input sets, evicts them from the last cache, says *go*; the subject
-calls its model once per set, waits for its device and says *done*. N is chosen so that handing over costs less than
-one per cent of a round. Rounds alternate ABBA, so that drift cancels. Contents never repeat, and the outputs of
-randomly chosen rounds are compared like those of any trial.
+calls its model once per set, waits for its device and says *done*. Rounds alternate ABBA, so that drift cancels.
+Contents never repeat, and the outputs of randomly chosen rounds are compared like those of any trial.
+
+A round costs something even when it calls nothing: the hand-over, and on a GPU the switch from the judge's context
+to the worker's. That cost is measured by empty rounds of the reference, whose process runs no candidate code, and
+taken off both sides. N is chosen so that what is taken off stays a small part of a round.
 """
 
 import math
@@ -40,10 +43,14 @@ class Plan:
 
 @dataclass
 class Samples:
-    """Milliseconds of one call, a figure a round, in the order taken."""
+    """One figure a round, in the order taken: its seconds, and device milliseconds of one call."""
 
-    wall_ms: list[float] = field(default_factory=list)
+    round_s: list[float] = field(default_factory=list)
     device_ms: list[float] = field(default_factory=list)
+
+    def call_ms(self, hand_over_s: float, calls: int) -> list[float]:
+        """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
+        return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
 
 
 def sets_for(call_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -70,7 +77,15 @@ def measure(
     `SubjectFailed` where a subject fails.
     """
     slots = list(range(sets.count))
+    empty_s: list[float] = []
     taken = {id(candidate): Samples(), id(reference): Samples()}
+
+    def empty_round() -> None:
+        for slot in slots:
+            sets.write(slot, draw())
+        evict()
+        empty_s.append(reference.round([]).seconds)
+        reference.release()
 
     def one_round(subject: Subject, *, keep: bool, check: bool) -> None:
         written: dict[int, list[Any]] = {}
@@ -87,34 +102,39 @@ def measure(
         subject.release()
         if keep:
             samples = taken[id(subject)]
-            samples.wall_ms.append(result.call_ms)
+            samples.round_s.append(result.seconds)
             if result.device_ms is not None:
-                samples.device_ms.append(result.device_ms / result.calls)
+                samples.device_ms.append(result.device_ms / len(slots))
 
     for _ in range(WARM_UP_ROUNDS):
         one_round(candidate, keep=False, check=False)
         one_round(reference, keep=False, check=False)
+        reference.round([])
     started = time.monotonic()
     chance = random.SystemRandom()
     mine, theirs = taken[id(candidate)], taken[id(reference)]
     while True:
+        empty_round()
         for subject in (candidate, reference, reference, candidate):
             one_round(subject, keep=True, check=subject is candidate and chance.random() < VERIFIED_SHARE)
-        rounds = len(mine.wall_ms)
-        speedup = ratio_of_medians(theirs.wall_ms, mine.wall_ms)
+        rounds = len(mine.round_s)
+        hand_over_s = _median(empty_s)
+        mine_ms, theirs_ms = (samples.call_ms(hand_over_s, len(slots)) for samples in (mine, theirs))
+        speedup = ratio_of_medians(theirs_ms, mine_ms)
         narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
         late = time.monotonic() - started >= plan.budget_s
         if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
             break
     return Timing(
-        candidate_ms=_median(mine.wall_ms),
-        reference_ms=_median(theirs.wall_ms),
+        candidate_ms=_median(mine_ms),
+        reference_ms=_median(theirs_ms),
         speedup=speedup,
         conclusion=conclusion(speedup),
         rounds=rounds,
         calls_per_round=sets.count,
-        candidate_samples_ms=tuple(mine.wall_ms),
-        reference_samples_ms=tuple(theirs.wall_ms),
+        hand_over_ms=hand_over_s * 1e3,
+        candidate_samples_ms=tuple(mine_ms),
+        reference_samples_ms=tuple(theirs_ms),
         candidate_device_ms=_median(mine.device_ms) if mine.device_ms else None,
         reference_device_ms=_median(theirs.device_ms) if theirs.device_ms else None,
     )

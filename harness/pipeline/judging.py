@@ -45,15 +45,12 @@ from harness.wire.memory import DeviceArena, HostArena
 from harness.wire.messages import Built, Load, Loaded
 
 WORKER_ENTRY = "harness.worker.serve:main"
-WORKER_MODULES = ("harness.worker.serve",)
-"""What the prepared process imports for the workers; nothing of the judge's is among it."""
 _HOST_CACHE_BYTES = 64 << 20  # written over to empty the CPU's last cache; larger than most have
 
 
-def main(descriptors: Sequence[int]) -> None:
-    """Entry of a judge's process: the first descriptor leads to the controller, the second to the zygote."""
+def main(descriptors: Sequence[int], zygote: Zygote) -> None:
+    """Entry of a judge's process: the descriptor leads to the controller, `zygote` forks its workers."""
     with Channel.from_descriptor(descriptors[0]) as channel:
-        zygote = Zygote.connected(descriptors[1])
         seat = channel.receive(TO_JUDGE)
         assert isinstance(seat, Seat)
         try:

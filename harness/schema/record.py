@@ -24,7 +24,8 @@ class Timing(Frozen):
     """What the judge's clock said. Times are milliseconds of one call.
 
     `speedup` is the ratio of the medians, reference over candidate. The samples are mean milliseconds of one call
-    over one round of `calls_per_round` calls, in the order taken. `device_*_ms` are the worker's own device events,
+    over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that an empty round of the
+    reference takes (median). `device_*_ms` are the worker's own device events,
     a second opinion that decides nothing; None where there is no device.
     """
 
@@ -34,6 +35,7 @@ class Timing(Frozen):
     conclusion: Literal["faster", "slower", "same", "ambiguous"]
     rounds: int
     calls_per_round: int
+    hand_over_ms: float = 0.0
     candidate_samples_ms: tuple[float, ...] = ()
     reference_samples_ms: tuple[float, ...] = ()
     candidate_device_ms: float | None = None

@@ -149,7 +149,7 @@ class Server:
             raise ProtocolError(f"expected the answer to a build, got {answer.say!r}")
         if answer.artifact is None:
             assert answer.failure is not None
-            raise capture.BuildFailed(answer.failure)
+            raise capture.BuildFailed(request.name, answer.failure)
         return answer.artifact.model_copy(update={"path": _own_copy(answer.artifact, *frame.descriptors)})
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
