@@ -1,0 +1,25 @@
+"""Start, limit, deadline, kill; and say which layers hold::
+
+with Zygote.start(preload=["harness.worker.serve"]) as zygote:
+    with zygote.spawn_worker("harness.worker.serve:main", [fd], Policy()) as worker:
+        ...                       # talk over fd
+        end = worker.wait(5.0)    # None: still running; leaving the block kills it
+"""
+
+from harness.sandbox.client import Process, Trusted, Worker, Zygote
+from harness.sandbox.messages import Confinement
+from harness.sandbox.policy import Cause, Exit, Isolation, Limits, Policy, Tier
+
+__all__ = [
+    "Cause",
+    "Confinement",
+    "Exit",
+    "Isolation",
+    "Limits",
+    "Policy",
+    "Process",
+    "Tier",
+    "Trusted",
+    "Worker",
+    "Zygote",
+]

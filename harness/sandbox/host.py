@@ -1,0 +1,115 @@
+"""What this machine offers a worker: the base system it may read, the devices, the identities."""
+
+import glob
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+# What a process needs to load libraries, run compilers and start Python; no secrets live there. /nix/store and
+# /run/opengl-driver are the same on NixOS.
+BASE_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/nix/store",
+    "/run/opengl-driver",
+)
+# What of the starter's environment processes of ours keep: where programs, libraries and devices are, and the locale.
+KEPT_VARIABLES = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+)
+SAFE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_GPU_DEVICES = ("/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dxg")  # dxg: the GPU of Windows under WSL
+SITE_NAMES = ("site-packages", "dist-packages")
+
+
+def gpu_devices(root: str = "") -> list[str]:
+    """The device nodes of the GPUs, below another root if one is given."""
+    paths = sorted(path for pattern in _GPU_DEVICES for path in glob.glob(root + pattern))
+    return [path for path in paths if not os.path.isdir(path)]
+
+
+def _site_of(module: str) -> Path | None:
+    """The folder that a loaded package was imported from, unless that is this project's checkout."""
+    source = getattr(sys.modules.get(module), "__file__", None)
+    if source is None:
+        return None
+    site = Path(source).resolve().parent.parent
+    return None if site == PACKAGE_ROOT and site.name not in SITE_NAMES else site
+
+
+def readable_base(packages: Iterable[str] = ("torch", "numpy", "triton")) -> tuple[str, ...]:
+    """Everything that workers may read whatever their policy: system, interpreter, torch, libraries of the GPU."""
+    libraries = (Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry.startswith("/"))
+    candidates = [
+        *map(Path, BASE_SYSTEM),
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        *(site for package in packages if (site := _site_of(package)) is not None),
+        *(path for path in libraries if not PACKAGE_ROOT.is_relative_to(path)),
+    ]
+    return tuple(dict.fromkeys(str(path) for path in candidates if path.exists() and path != Path("/")))
+
+
+def _open_to_others(path: str) -> bool:
+    """Whether any user can get at `path`."""
+    real = Path(path).resolve()
+    wanted = stat.S_IROTH | (stat.S_IXOTH if real.is_dir() else 0)
+    ways = all(parent.stat().st_mode & stat.S_IXOTH for parent in real.parents)
+    return ways and real.stat().st_mode & wanted == wanted
+
+
+def closed_to_others(paths: Iterable[str]) -> str | None:
+    """The first of `paths` that another user could not read, or None."""
+    return next((path for path in paths if not _open_to_others(path)), None)
+
+
+def can_trace_other_users() -> bool:
+    """Whether we hold CAP_SYS_PTRACE, without which the judge cannot read a worker that has a uid of its own."""
+    cap_sys_ptrace = 19
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return bool(int(line.split()[1], 16) >> cap_sys_ptrace & 1)
+    return False
+
+
+def kernel() -> tuple[int, int]:
+    """Major and minor version of the kernel."""
+    major, minor = os.uname().release.split(".")[:2]
+    return int(major), int("".join(c for c in minor if c.isdigit()) or 0)
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the zygote found out once, for all workers.
+
+    `full_refused` is why the full tier cannot be had, if so; `missing` the layers that the probe lacked, or None
+    before there was one.
+    """
+
+    readable: tuple[str, ...]
+    full_refused: str | None = None
+    missing: frozenset[str] | None = None

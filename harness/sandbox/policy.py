@@ -1,0 +1,70 @@
+"""Policy: what a worker may touch and how much of it. Exit: how it ended. They cross between our own processes."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from harness.schema import Frozen
+
+Tier = Literal["full", "basic", "none"]
+Isolation = Literal["auto", "full", "basic", "none"]
+Cause = Literal[
+    "exited",  # by itself, `code` says how
+    "signal",  # by a signal that was not ours: SIGSEGV, SIGABRT, ...
+    "killed",  # by its owner
+    "memory",  # more than `memory_bytes`, or the kernel's out-of-memory killer
+    "cpu",  # more than `cpu_s`
+    "processes",  # more than `processes` at once
+    "scratch",  # more than `scratch_bytes` on the disk
+]
+
+GIB = 1 << 30
+
+
+class Limits(Frozen):
+    """How much one worker may use, all its processes together unless said otherwise.
+
+    `memory_bytes` counts private and shared memory beyond what the prepared process brought along; `cpu_s` is user
+    plus system time; `processes` counts threads too (128 cores alone make 128 OpenMP threads); `file_bytes` is the
+    size of one file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
+    """
+
+    memory_bytes: int = 16 * GIB
+    cpu_s: float = 600.0
+    processes: int = 1024
+    file_bytes: int = 2 * GIB
+    scratch_bytes: int = 2 * GIB
+    log_bytes: int = 64 * 1024
+    open_files: int = 4096
+
+
+class Policy(Frozen):
+    """How a worker is confined.
+
+    `readable` are files and folders it may read beside the base system (interpreter, torch, compilers, GPU
+    libraries); `devices` whether /dev/nvidia* are there for it; `environment` variables set on top of the scrubbed
+    ones. `isolation` "auto" takes the best tier that the machine carries; any other asks for exactly that tier, and
+    starting the worker fails with `SandboxError` where the machine does not carry it.
+    """
+
+    readable: tuple[Path, ...] = ()
+    devices: bool = False
+    limits: Limits = Limits()
+    isolation: Isolation = "auto"
+    environment: dict[str, str] = Field(default_factory=dict)
+
+
+class Exit(Frozen):
+    """How a process of ours ended: exactly one of `code` and `signal` is set.
+
+    `log` is what it wrote to standard output and error, capped. `peak_rss_bytes` is the larger of the kernel's figure
+    for the main process and the sampled sum over all of them, the prepared process's share included.
+    """
+
+    code: int | None
+    signal: int | None
+    cause: Cause
+    log: str = ""
+    peak_rss_bytes: int = Field(default=0, ge=0)
+    cpu_s: float = Field(default=0.0, ge=0)

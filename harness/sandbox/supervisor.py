@@ -1,0 +1,594 @@
+"""The supervisor: one per process that the zygote starts. It holds the process's life in its hands.
+
+It outlives the process it started and nothing else: when the owner's end of the control socket closes (because the
+owner is done, or was killed), when the zygote dies, or when the process itself ends, every descendant is killed
+and waited for, daemons and all; then it reports and is gone. Standard output and error are drained into a capped log
+meanwhile, so a flood neither blocks nor fills anything.
+
+    zygote ─► supervisor ─► init (pid 1 of the namespaces, full tier only) ─► the process
+"""
+
+import contextlib
+import faulthandler
+import gc
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from harness.errors import SandboxError
+from harness.sandbox import channel, host, linux, processes, root
+from harness.sandbox.client import Zygote
+from harness.sandbox.confine import INSIDE_ID, Plan, confine
+from harness.sandbox.log import CappedLog
+from harness.sandbox.messages import (
+    KILL,
+    REPORT,
+    Confined,
+    Confinement,
+    Ended,
+    Refused,
+    SpawnRequest,
+    Started,
+    Status,
+)
+from harness.sandbox.policy import Cause, Exit, Limits, Policy
+
+FULL_LAYERS = (
+    "user-namespace",
+    "mount-namespace",
+    "pid-namespace",
+    "network-namespace",
+    "ipc-namespace",
+    "uts-namespace",
+)
+_ALWAYS = ("session", "subreaper", "environment", "watchdog")
+# Layers that do not depend on the policy: one that the probe had, every worker must have.
+_STEADY = frozenset(("limits", "capabilities", "no-new-privileges", "landlock", "seccomp"))
+_NAMESPACES = (
+    linux.CLONE_NEWUSER
+    | linux.CLONE_NEWNS
+    | linux.CLONE_NEWPID
+    | linux.CLONE_NEWNET
+    | linux.CLONE_NEWIPC
+    | linux.CLONE_NEWUTS
+)
+_FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the supervisor's pid they are each its own
+_TICK_S = 0.025
+_WATCH_SHARE = 0.05  # of one core, at most, goes into watching
+_SCRATCH_EVERY_S = 1.0
+_READ_BYTES = 1 << 16
+_GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
+
+Entry = Callable[..., object]
+
+
+def resolve(entry: str) -> Entry:
+    """The function named "module:function". Raises SandboxError."""
+    module, _, name = entry.partition(":")
+    try:
+        function = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise SandboxError(f"There is no entry {entry}: {error}.") from error
+    if not callable(function):
+        raise SandboxError(f"The entry {entry} is no function.")
+    return function  # type: ignore[no-any-return]
+
+
+def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], machine: host.Host) -> NoReturn:
+    """Run one process to its end and leave. Call it in a fresh fork of the zygote; it never returns."""
+    supervisor = Supervisor(request, control, fds, machine)
+    outcome: Ended | Refused
+    try:
+        supervisor.start()
+        outcome = supervisor.watch()
+    except Exception as error:  # noqa: BLE001 - the border of this process: whatever it was, the owner must hear of it
+        detail = str(error) if isinstance(error, SandboxError | OSError) else traceback.format_exc()
+        outcome = Refused(detail=detail)
+    with contextlib.suppress(OSError):  # nobody may be listening any more
+        supervisor.clean_up()
+        channel.send(control, outcome.model_dump_json().encode())
+    os._exit(0)
+
+
+class Supervisor:
+    """The state of one supervision. `start`, then `watch`, then `clean_up`."""
+
+    def __init__(self, request: SpawnRequest, control: socket.socket, fds: list[int], machine: host.Host) -> None:
+        self._request = request
+        self._policy = request.policy
+        self._control = control
+        self._fds = fds
+        self._machine = machine
+        self._log = CappedLog((self._policy or Policy()).limits.log_bytes)
+        self._scratch: str | None = None
+        self._child = 0
+        self._pid = 0
+        self._status: int | None = None  # the process's raw wait status, once it is known
+        self._alive = True  # whether the direct child has not been waited for
+        self._cause: Cause | None = None
+        self._peak_bytes = 0
+        self._terminated = False
+        self._oom_kills = processes.kernel_oom_kills()
+
+    # -- starting
+
+    def start(self) -> None:
+        """Fork and confine the process and tell the owner. Raises SandboxError or OSError."""
+        self._become_supervisor()
+        entry = resolve(self._request.entry)
+        plan = self._plan()
+        self._wake_fd = _wake_on_signals()
+        self._report, theirs = channel.pair()
+        self._report.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        log_read, log_write = os.pipe()
+        self._log_fd = log_read
+        os.set_blocking(log_read, False)
+        in_namespaces = plan is not None and plan.inside_namespaces
+        self._child = linux.fork_with(_NAMESPACES if in_namespaces else 0)
+        if self._child == 0:
+            self._control.close()
+            os.close(log_read)
+            self._report.close()
+            process = _Process(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
+            process.run_as_init() if in_namespaces else process.run()
+        theirs.close()
+        os.close(log_write)
+        for fd in self._fds:
+            os.close(fd)
+        if plan is not None and in_namespaces:
+            self._map_identities(plan.slot)
+            self._report.send(b"go")
+        confinement = self._hear_of_confinement(in_namespaces)
+        channel.send(self._control, Started(pid=self._pid, confinement=confinement).model_dump_json().encode())
+
+    def _become_supervisor(self) -> None:
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # only to wake the poll
+        signal.signal(signal.SIGTERM, self._on_sigterm)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGTERM)
+        gc.disable()  # a collection would touch, and so copy, pages shared with the zygote
+
+    def _on_sigterm(self, _number: int, _frame: FrameType | None) -> None:
+        self._terminated = True
+
+    def _plan(self) -> Plan | None:
+        policy = self._policy
+        if policy is None:
+            return None
+        if policy.isolation == "none":
+            self._make_scratch(None)
+            return None
+        full = self._machine.full_refused is None if policy.isolation == "auto" else policy.isolation == "full"
+        readable = (*self._machine.readable, *map(str, policy.readable))
+        for path in policy.readable:
+            if path.resolve() == Path("/") or not path.exists():
+                raise SandboxError(f"A policy can make readable what exists and is not the whole root, not {path}.")
+        slot, refused = self._choose_slot(full, policy, readable)
+        if not full:
+            self._make_scratch(slot)
+        return Plan(
+            limits=policy.limits,
+            readable=readable,
+            writable=(root.SCRATCH, root.SHARED_MEMORY) if self._scratch is None else (self._scratch,),
+            devices=policy.devices,
+            inside_namespaces=full,
+            slot=slot,
+            slot_refused=refused,
+            tracer=_peer_pid(self._control),
+        )
+
+    def _choose_slot(self, full: bool, policy: Policy, readable: tuple[str, ...]) -> tuple[int | None, str | None]:
+        """A uid of the worker's own, or why there is none."""
+        if os.geteuid() != 0:
+            return None, "only root can give a worker a uid of its own"
+        if not full and (closed := host.closed_to_others(readable)):
+            return None, f"{closed} is closed to other users"
+        if not full and not policy.devices and not host.can_trace_other_users():
+            return None, "the judge could not read the outputs of another user's process without CAP_SYS_PTRACE"
+        return _FIRST_SLOT + os.getpid(), None
+
+    def _make_scratch(self, slot: int | None) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="harness-scratch-")
+        if slot is not None:
+            os.chown(self._scratch, slot, slot)
+
+    def _map_identities(self, slot: int | None) -> None:
+        """Give the user namespace of init its ids: only the owner's own, or root's and the slot's."""
+        proc = Path(f"/proc/{self._child}")
+        if slot is None:
+            (proc / "setgroups").write_text("deny")  # without it an unprivileged gid_map is refused
+            (proc / "uid_map").write_text(f"{INSIDE_ID} {os.geteuid()} 1\n")
+            (proc / "gid_map").write_text(f"{INSIDE_ID} {os.getegid()} 1\n")
+        else:
+            for name in ("uid_map", "gid_map"):
+                (proc / name).write_text(f"0 0 1\n{INSIDE_ID} {slot} 1\n")
+
+    def _hear_of_confinement(self, in_namespaces: bool) -> Confinement:
+        message, sender = _receive_report(self._report)
+        if message is None:
+            raise SandboxError(f"The worker died while it was being confined: {self._drain_and_read()}")
+        if not isinstance(message, Confined):
+            raise SandboxError(message.detail if isinstance(message, Refused) else f"Unexpected message {message}.")
+        self._pid = sender
+        if self._policy is None or self._policy.isolation == "none":
+            return Confinement(tier="none", layers=_ALWAYS if self._policy is not None else ())
+        self._insist_on_what_was_probed(message)
+        absent = () if in_namespaces else tuple(f"{layer}: {self._why_basic()}" for layer in FULL_LAYERS)
+        layers = (*(FULL_LAYERS if in_namespaces else ()), *message.layers, *_ALWAYS)
+        return Confinement(
+            tier="full" if in_namespaces else "basic", layers=layers, missing=(*absent, *message.missing)
+        )
+
+    def _insist_on_what_was_probed(self, message: Confined) -> None:
+        if self._machine.missing is None:
+            return
+        lost = [one for one in message.missing if one.partition(":")[0] in _STEADY - self._machine.missing]
+        if lost:
+            raise SandboxError(f"Layers that held when this run began do not hold now: {', '.join(lost)}.")
+
+    def _why_basic(self) -> str:
+        return self._machine.full_refused or "not asked for"
+
+    # -- watching
+
+    def watch(self) -> Ended:
+        """Wait for the end, whoever brings it, and kill what is left."""
+        poller = select.poll()
+        for fd in (self._control.fileno(), self._log_fd, self._report.fileno(), self._wake_fd):
+            poller.register(fd, select.POLLIN)
+        watchdog = Watchdog(self._policy.limits, self._scratch) if self._policy is not None else None
+        next_look = 0.0
+        while self._status is None and self._cause is None:
+            timeout_s = None if watchdog is None else max(0.001, next_look - time.monotonic())
+            ready = {fd for fd, _ in poller.poll(None if timeout_s is None else timeout_s * 1000)}
+            if self._wake_fd in ready:
+                os.read(self._wake_fd, _READ_BYTES)
+            if self._log_fd in ready and not self._drain():
+                poller.unregister(self._log_fd)  # every writer closed it; the process may live on
+            if self._control.fileno() in ready:
+                self._hear_owner()
+            if self._report.fileno() in ready and not self._hear_status():
+                poller.unregister(self._report.fileno())
+            self._reap()
+            if self._terminated:
+                self._cause = "killed"
+            now = time.monotonic()
+            if watchdog is not None and self._status is None and self._cause is None and now >= next_look:
+                self._cause = watchdog.look()
+                next_look = time.monotonic() + max(_TICK_S, (time.monotonic() - now) / _WATCH_SHARE)
+        if self._status is not None:
+            self._cause = None  # it ended by itself before anything was done about it
+        self._kill_everything()
+        self._drain_for_good()
+        if watchdog is not None:
+            self._peak_bytes = watchdog.peak_bytes
+        return Ended(exit=self._exit())
+
+    def _hear_owner(self) -> None:
+        heard = channel.receive(self._control)
+        if heard is None or heard[0] == KILL:
+            self._cause = "killed"
+
+    def _hear_status(self) -> bool:
+        message, _ = _receive_report(self._report)
+        if isinstance(message, Status):
+            self._status = message.status
+        return message is not None
+
+    def _drain(self) -> bool:
+        """Take one piece of the log. False at its end."""
+        try:
+            data = os.read(self._log_fd, _READ_BYTES)
+        except BlockingIOError:
+            return True
+        self._log.write(data)
+        return bool(data)
+
+    def _drain_for_good(self) -> None:
+        """Take what is left in the pipe: its capacity at most, since every writer is dead."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._log_fd, _READ_BYTES):
+                self._log.write(data)
+
+    def _drain_and_read(self) -> str:
+        self._drain_for_good()
+        return self._log.text() or "it left no message"
+
+    def _reap(self) -> None:
+        """Wait for whoever has ended: the child, or orphans that came to us as their subreaper."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._child:
+                    self._alive = False
+                    if self._status is None:
+                        self._status = status if self._child == self._pid else self._last_report(status)
+
+    def _last_report(self, init_status: int) -> int:
+        """Init told of the process's end just before its own, unless it was killed itself."""
+        with contextlib.suppress(BlockingIOError):
+            self._report.setblocking(False)
+            message, _ = _receive_report(self._report)
+            if isinstance(message, Status):
+                return message.status
+        return init_status
+
+    def _kill_everything(self) -> None:
+        deadline = time.monotonic() + _GRACE_S
+        while time.monotonic() < deadline:
+            if self._alive and self._child == self._pid:
+                # All of its group at one stroke: a fork bomb cannot outrun that. Only while its pid is still ours.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._pid, signal.SIGKILL)
+            for pid in processes.descendants(os.getpid()):
+                processes.kill(pid)
+            self._reap()
+            try:
+                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            time.sleep(0.001)
+        raise SandboxError(f"Process {self._pid} cannot be killed; it hangs in the kernel (a driver, most likely).")
+
+    def _exit(self) -> Exit:
+        status = self._status if self._status is not None else signal.SIGKILL
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        signalled = os.WIFSIGNALED(status)
+        cause: Cause = self._cause or ("signal" if signalled else "exited")
+        if cause == "signal" and os.WTERMSIG(status) == signal.SIGKILL:
+            if processes.kernel_oom_kills() > self._oom_kills:
+                cause = "memory"
+        elif cause == "signal" and os.WTERMSIG(status) == signal.SIGXCPU:
+            cause = "cpu"
+        return Exit(
+            code=None if signalled else os.WEXITSTATUS(status),
+            signal=os.WTERMSIG(status) if signalled else None,
+            cause=cause,
+            log=self._log.text(),
+            peak_rss_bytes=max(self._peak_bytes, used.ru_maxrss * 1024),
+            cpu_s=used.ru_utime + used.ru_stime,
+        )
+
+    def clean_up(self) -> None:
+        """Remove the scratch folder, whatever the process did to its permissions."""
+        if self._scratch is None:
+            return
+
+        def pry_open(function: Callable[[str], object], path: str, _error: object) -> None:
+            with contextlib.suppress(OSError):
+                os.chmod(os.path.dirname(path), 0o700)
+                os.chmod(path, 0o700)
+                function(path)
+
+        shutil.rmtree(self._scratch, onerror=pry_open)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _wake_on_signals() -> int:
+    """A descriptor that becomes readable with every signal."""
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_read, False)
+    os.set_blocking(wake_write, False)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    return wake_read
+
+
+def _peer_pid(sock: socket.socket) -> int:
+    """The pid of the process that made this pair of sockets: the owner."""
+    pid: int = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+    return pid
+
+
+def _receive_report(sock: socket.socket) -> tuple[Confined | Refused | Status | None, int]:
+    """The next report and the host pid of its sender, which the kernel vouches for; None at the end."""
+    data, ancillary, _, _ = sock.recvmsg(_READ_BYTES, socket.CMSG_SPACE(12))
+    if not data:
+        return None, 0
+    pid = next(
+        (struct.unpack("3i", value)[0] for _, kind, value in ancillary if kind == socket.SCM_CREDENTIALS),
+        0,
+    )
+    return REPORT.validate_json(data), pid
+
+
+class Watchdog:
+    """Looks at what all processes below this one use, and says when it is too much."""
+
+    def __init__(self, limits: Limits, scratch: str | None) -> None:
+        self.peak_bytes = 0
+        self._limits = limits
+        self._scratch = scratch
+        self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
+        self._baseline = sum(used.memory_bytes for _, used in self._used())
+
+    def _used(self) -> list[tuple[int, processes.Usage]]:
+        found = ((pid, processes.usage(pid)) for pid in processes.descendants(os.getpid()))
+        return [(pid, used) for pid, used in found if used is not None]
+
+    def look(self) -> Cause | None:
+        """What is exceeded, if anything."""
+        used = self._used()
+        memory = sum(one.memory_bytes for _, one in used)
+        self.peak_bytes = max(self.peak_bytes, memory)
+        if memory - self._baseline > self._limits.memory_bytes and self._really(used) > self._limits.memory_bytes:
+            return "memory"
+        if sum(one.cpu_s for _, one in used) > self._limits.cpu_s:
+            return "cpu"
+        if sum(one.threads for _, one in used) > self._limits.processes:
+            return "processes"
+        return "scratch" if self._scratch_is_full() else None
+
+    def _really(self, used: list[tuple[int, processes.Usage]]) -> int:
+        """The same sum with pages that forked children share counted once; it takes longer."""
+        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in used]
+        return sum(plain if proportional is None else proportional for proportional, plain in exact)
+
+    def _scratch_is_full(self) -> bool:
+        """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
+        if self._scratch is None or time.monotonic() < self._scratch_next:
+            return False
+        started = time.monotonic()
+        total = 0
+        for folder, _, names in os.walk(self._scratch):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+        now = time.monotonic()
+        self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / _WATCH_SHARE)
+        return total > self._limits.scratch_bytes
+
+
+class _Process:
+    """The other side of the fork: what happens in the new process until the entry is called."""
+
+    def __init__(
+        self,
+        request: SpawnRequest,
+        entry: Entry,
+        plan: Plan | None,
+        scratch: str | None,
+        report: socket.socket,
+        fds: Sequence[int],
+        log_fd: int,
+    ) -> None:
+        self._request = request
+        self._entry = entry
+        self._plan = plan
+        self._scratch = scratch or (root.SCRATCH if plan is not None else None)
+        self._report = report
+        self._fds = list(fds)
+        self._log_fd = log_fd
+
+    def run_as_init(self) -> NoReturn:
+        """Be pid 1: build the root, fork the process, reap whatever comes, tell how the process ended."""
+        try:
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+            _reset_signals()
+            self._report.recv(8)  # the supervisor has mapped our ids
+            plan, policy = self._plan, self._request.policy
+            assert plan is not None
+            assert policy is not None
+            root.enter(
+                root.Root(readable=plan.readable, devices=plan.devices, scratch_bytes=policy.limits.scratch_bytes)
+            )
+            socket.sethostname("candidate")
+            process = os.fork()
+        except Exception as error:  # noqa: BLE001 - the border of this process: the supervisor must hear of it
+            self._refuse(error)
+        if process == 0:
+            self.run()
+        os.closerange(0, self._report.fileno())
+        os.closerange(self._report.fileno() + 1, 1 << 20)
+        while True:
+            pid, status = os.wait()
+            if pid == process:
+                with contextlib.suppress(OSError):
+                    self._report.send(Status(status=status).model_dump_json().encode())
+                os._exit(0)
+
+    def run(self) -> NoReturn:
+        """Be the process: confine, report, call the entry."""
+        try:
+            self._prepare()
+            layers = confine(self._plan) if self._plan is not None else None
+            held, missing = (tuple(layers.held), tuple(layers.missing)) if layers is not None else ((), ())
+            self._report.send(Confined(layers=held, missing=missing).model_dump_json().encode())
+        except Exception as error:  # noqa: BLE001 - the border of this process: the supervisor must hear of it
+            self._refuse(error)
+        self._report.close()
+        fds = tuple(range(3, 3 + len(self._fds)))
+        if self._request.policy is None:  # the last descriptor is its own connection to the zygote
+            _call(self._entry, fds[:-1], Zygote.connected(fds[-1]))
+        _call(self._entry, fds)
+
+    def _refuse(self, error: Exception) -> NoReturn:
+        detail = f"{error.strerror}: {error}" if isinstance(error, OSError) else traceback.format_exc()
+        with contextlib.suppress(OSError):
+            self._report.send(Refused(detail=detail).model_dump_json().encode())
+        os._exit(1)
+
+    def _prepare(self) -> None:
+        if self._plan is None or not self._plan.inside_namespaces:
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # in the namespaces, init's death is enough
+        os.setsid()
+        _reset_signals()
+        gc.enable()
+        self._renumber()
+        os.chdir(self._scratch or "/")
+        _clean_interpreter(self._request.policy)
+        environment = _environment(self._scratch, self._request.policy)
+        os.environ.clear()
+        os.environ.update(environment)
+
+    def _renumber(self) -> None:
+        """Descriptors: null, log, log, then those that were given; everything else is closed but the report's."""
+        last = 3 + len(self._fds)
+        high = [os.dup2(fd, 600 + index) for index, fd in enumerate((self._log_fd, self._report.fileno(), *self._fds))]
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        for target, source in ((1, high[0]), (2, high[0]), (last, high[1])):
+            os.dup2(source, target, inheritable=target < 3)
+        for index, source in enumerate(high[2:]):
+            os.dup2(source, 3 + index, inheritable=False)
+        self._report.detach()
+        self._report = socket.socket(fileno=last)
+        os.closerange(last + 1, 1 << 20)
+
+
+def _reset_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _clean_interpreter(policy: Policy | None) -> None:
+    """Undo what the prepared process's life left in the interpreter."""
+    tempfile.tempdir = None
+    faulthandler.enable(file=2)
+    if policy is not None:
+        own = str(host.PACKAGE_ROOT)
+        sys.path[:] = [entry for entry in sys.path if entry != own or Path(own).name in host.SITE_NAMES]
+    sys.argv[:] = ["candidate" if policy is not None else "harness"]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+
+def _environment(scratch: str | None, policy: Policy | None) -> dict[str, str]:
+    """What a process of ours finds in its environment: nothing of the user's but paths, locale and device choice."""
+    environment = {name: os.environ[name] for name in host.KEPT_VARIABLES if name in os.environ}
+    if policy is not None and scratch is not None:
+        environment |= {"HOME": scratch, "TMPDIR": scratch, "USER": "candidate", "LOGNAME": "candidate"}
+        environment |= policy.environment
+    return environment
+
+
+def _call(entry: Entry, *arguments: object) -> NoReturn:
+    """Call the entry as a script is run: SystemExit's code counts, a traceback goes to standard error."""
+    code = 0
+    try:
+        entry(*arguments)
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:  # noqa: BLE001 - the border of the process
+        traceback.print_exc()
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the candidate may have closed or replaced it
+            stream.flush()
+    os._exit(code & 0xFF)
