@@ -1,0 +1,3 @@
+// PyTorch's own name for what the emulation provides as a whole.
+#pragma once
+#include "cuda_emulation.h"

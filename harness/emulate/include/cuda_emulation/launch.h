@@ -1,0 +1,201 @@
+// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes: a checked configuration and a run of all blocks.
+#pragma once
+#include <atomic>
+#include <csignal>
+#include <mutex>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+
+#include "multiprocessor.h"
+
+typedef struct CUstream_st* cudaStream_t;
+
+namespace cuda_emulation {
+
+// ---- signals: a kernel that touches what is not its own ends in a Fault, as it ends in an error on a GPU ----
+
+CUDA_EMULATION_STATE struct sigaction previous_actions[NSIG];
+
+inline void on_signal(int number, siginfo_t* info, void*) {
+    if (here != nullptr && here->runs_kernel_code()) {
+        if (number == SIGFPE) here->fail("integer division by zero");
+        here->fail_at_address(info->si_addr);
+    }
+    // Not a kernel's: whoever handled it before us gets it, when the faulting instruction runs once more.
+    sigaction(number, &previous_actions[number], nullptr);
+}
+
+// While it lives, faults of kernel code on this CPU thread reach on_signal, on a stack of their own: the fiber's may
+// be what overflowed. SA_NODEFER, because on_signal leaves by switching fibers and never returns.
+class SignalScope {
+  public:
+    SignalScope() : stack_(kStackBytes, 16) {
+        static const bool installed = install();
+        static_cast<void>(installed);
+        stack_t ours{};
+        ours.ss_sp = stack_.begin();
+        ours.ss_size = kStackBytes;
+        sigaltstack(&ours, &previous_stack_);
+    }
+    ~SignalScope() { sigaltstack(&previous_stack_, nullptr); }
+    SignalScope(const SignalScope&) = delete;
+    SignalScope& operator=(const SignalScope&) = delete;
+
+  private:
+    static constexpr std::size_t kStackBytes = 64 * 1024;
+    static bool install() {
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer's own handler says more
+        struct sigaction action{};
+        action.sa_sigaction = on_signal;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        for (int number : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(number, &action, &previous_actions[number]);
+#endif
+        return true;
+    }
+    GuardedMemory stack_;
+    stack_t previous_stack_{};
+};
+
+// ---- multiprocessors: kept between launches, because their fibers' stacks are worth keeping ----
+
+struct MultiprocessorPool {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Multiprocessor>> idle;
+};
+CUDA_EMULATION_STATE MultiprocessorPool& multiprocessors() {
+    static MultiprocessorPool* pool = new MultiprocessorPool;  // never destroyed: a kernel may run while we exit
+    return *pool;
+}
+
+// Gives this CPU thread a multiprocessor for as long as it lives.
+class MultiprocessorScope {
+  public:
+    MultiprocessorScope() {
+        {
+            std::lock_guard<std::mutex> lock(multiprocessors().mutex);
+            auto& idle = multiprocessors().idle;
+            if (!idle.empty()) {
+                taken_ = std::move(idle.back());
+                idle.pop_back();
+            }
+        }
+        if (!taken_) taken_ = std::make_unique<Multiprocessor>();
+        taken_->rewind_fibers();
+        here = taken_.get();
+    }
+    ~MultiprocessorScope() {
+        here = nullptr;
+        std::lock_guard<std::mutex> lock(multiprocessors().mutex);
+        multiprocessors().idle.push_back(std::move(taken_));
+    }
+    MultiprocessorScope(const MultiprocessorScope&) = delete;
+    MultiprocessorScope& operator=(const MultiprocessorScope&) = delete;
+
+  private:
+    std::unique_ptr<Multiprocessor> taken_;
+};
+
+// ---- a grid ----
+
+// Blocks taken one by one by the CPU's threads. The threads live as long as the launch: a pool would not survive the
+// fork() of a process that has launched before.
+class GridRun {
+  public:
+    explicit GridRun(const Grid& grid) : grid_(grid), blocks_(std::uint64_t{grid.blocks.x} * grid.blocks.y * grid.blocks.z) {
+        static std::atomic<unsigned> launches{0};
+        launch_number_ = launches++;
+    }
+
+    // Throws the Fault of the first block that failed, after every CPU thread has come to rest.
+    void run() {
+        std::vector<std::thread> helpers;
+        try {
+            for (std::uint64_t i = 1; i < std::min<std::uint64_t>(cpu_threads(), blocks_); ++i)
+                helpers.emplace_back([this] { run_blocks(); });
+        } catch (const std::system_error&) {
+            // No more threads are to be had here; those we have, this one among them, do all the work.
+        }
+        run_blocks();
+        for (std::thread& helper : helpers) helper.join();
+        if (error_) std::rethrow_exception(error_);
+    }
+
+  private:
+    static unsigned cpu_threads() {
+        constexpr int kMost = 16;  // each may need 1024 stacks, and a process may have 65530 mappings
+        cpu_set_t allowed;
+        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+        return static_cast<unsigned>(std::clamp(CPU_COUNT(&allowed), 1, kMost));
+    }
+
+    void run_blocks() {
+        try {
+            MultiprocessorScope multiprocessor;
+            SignalScope signals;
+            for (std::uint64_t i; !stop_ && (i = next_++) < blocks_;) {
+                const std::uint64_t row = i / grid_.blocks.x;
+                const uint3 index = {static_cast<unsigned>(i % grid_.blocks.x), static_cast<unsigned>(row % grid_.blocks.y),
+                                     static_cast<unsigned>(row / grid_.blocks.y)};
+                here->run_block(grid_, index, (i + launch_number_) % 2 == 1);
+            }
+        } catch (...) {  // carried to the thread that launched, which throws it again
+            std::lock_guard<std::mutex> lock(error_mutex_);
+            if (!error_) error_ = std::current_exception();
+            stop_ = true;
+        }
+    }
+
+    const Grid& grid_;
+    std::uint64_t blocks_;
+    unsigned launch_number_;
+    std::atomic<std::uint64_t> next_{0};
+    std::atomic<bool> stop_{false};
+    std::mutex error_mutex_;
+    std::exception_ptr error_;
+};
+
+// The most dynamic shared memory that cudaFuncSetAttribute has allowed any kernel; 48 KiB need no permission.
+CUDA_EMULATION_STATE std::atomic<std::size_t> allowed_dynamic_shared{48 * 1024};
+
+// Where a GPU would answer cudaErrorInvalidConfiguration and run nothing, candidates go on with garbage. We say so.
+inline void check_configuration(const char* kernel, dim3 grid, dim3 block, std::size_t dynamic_shared) {
+    const char* reason = nullptr;
+    if (std::uint64_t{block.x} * block.y * block.z > kMaxThreads || block.x > kMaxThreads || block.y > kMaxThreads)
+        reason = "a block may have at most 1024 threads";
+    else if (block.z > 64)
+        reason = "a block may be at most 64 deep in z";
+    else if (block.x == 0 || block.y == 0 || block.z == 0)
+        reason = "the block has no threads";
+    else if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        reason = "the grid has no blocks";
+    else if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+        reason = "a grid may have at most 2147483647 x 65535 x 65535 blocks";
+    else if (dynamic_shared > kDynamicSharedLimit)
+        reason = "a block may have at most 232448 bytes of dynamic shared memory";
+    else if (dynamic_shared > allowed_dynamic_shared)
+        reason = "more than 49152 bytes of dynamic shared memory need cudaFuncSetAttribute first";
+    if (reason == nullptr) return;
+    char text[640];
+    std::snprintf(text, sizeof text,
+                  "emulated CUDA refused the launch %.200s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>: %s "
+                  "(a GPU answers cudaErrorInvalidConfiguration or cudaErrorInvalidValue and runs nothing)",
+                  kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, dynamic_shared, reason);
+    throw Fault(text);
+}
+
+// `call(arguments...)` calls the kernel for one thread. Returns what takes the kernel's arguments, by value and once,
+// as a launch does. Throws Fault where the launch is refused or the kernel fails.
+template <class Call>
+auto launch(const char* kernel, Call call, dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t = nullptr) {
+    if (here != nullptr) here->fail("a kernel launched %s: dynamic parallelism is not emulated", kernel);
+    check_configuration(kernel, grid, block, dynamic_shared);
+    return [=](auto... arguments) {
+        auto run_thread = [&] { call(arguments...); };
+        using Closure = decltype(run_thread);
+        const auto body = [](void* closure) { (*static_cast<Closure*>(closure))(); };
+        GridRun(Grid{kernel, grid, block, dynamic_shared, body, &run_thread}).run();
+    };
+}
+
+}  // namespace cuda_emulation

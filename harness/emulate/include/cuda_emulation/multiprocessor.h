@@ -1,0 +1,436 @@
+// Runs one block at a time: its threads, its barriers, its warps, its shared memory, and what goes wrong in it.
+#pragma once
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "vector_types.h"
+
+// CUDA's built-in variables, each CPU thread's own; the multiprocessor sets them as it changes the running thread.
+CUDA_EMULATION_STATE thread_local uint3 threadIdx{};
+CUDA_EMULATION_STATE thread_local uint3 blockIdx{};
+CUDA_EMULATION_STATE thread_local dim3 blockDim{};
+CUDA_EMULATION_STATE thread_local dim3 gridDim{};
+constexpr int warpSize = 32;
+
+namespace cuda_emulation {
+
+constexpr int kWarp = 32;
+constexpr int kMaxThreads = 1024;
+constexpr std::size_t kStaticSharedLimit = 48 * 1024;    // above it ptxas refuses the kernel
+constexpr std::size_t kDynamicSharedLimit = 227 * 1024;  // compute capability 9.0, after cudaFuncSetAttribute
+
+// What a kernel did that ends it. Reaches Python as RuntimeError.
+struct Fault : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// A grid to be run. `body` runs one thread of the kernel; `closure` holds the kernel's arguments.
+struct Grid {
+    const char* kernel;
+    dim3 blocks, threads;
+    std::size_t dynamic_shared;
+    void (*body)(void*);
+    void* closure;
+};
+
+// What a lane hands to its warp, and takes from it. CUDA's own shuffles move up to 8 bytes, cooperative groups' 32.
+struct LaneValue {
+    unsigned char bytes[32];
+};
+
+enum class State : unsigned char { unstarted, ready, at_barrier, at_warp, exited };
+
+struct Thread {
+    State state;
+    Fiber* fiber;           // where it is suspended; null while it has not been
+    const char* operation;  // the warp operation that it waits in
+    unsigned mask;          // the lanes that this operation names; 0 asks for the lanes that are here (__activemask)
+    LaneValue value;        // what it brought; after the release, what the warp saw is in Multiprocessor::released_
+};
+
+class Multiprocessor;
+CUDA_EMULATION_STATE thread_local Multiprocessor* here = nullptr;  // null outside a kernel
+
+// `extern __shared__` arrays declared outside functions: variables to point at each block's dynamic shared memory.
+using DynamicSharedSetter = void (*)(void*);
+CUDA_EMULATION_STATE std::vector<DynamicSharedSetter>& dynamic_shared_setters() {
+    static std::vector<DynamicSharedSetter> setters;
+    return setters;
+}
+
+class Multiprocessor {
+  public:
+    Multiprocessor() : threads_(kMaxThreads), released_(kMaxThreads) {}
+
+    // Makes every fiber start anew. Called by the CPU thread that is about to run blocks: the compiler may have kept
+    // the address of a thread-local variable in a fiber, and that fiber ran on another CPU thread the last time.
+    void rewind_fibers() {
+        idle_.clear();
+        for (auto& fiber : fibers_) {
+            fiber->rewind();
+            idle_.push_back(fiber.get());
+        }
+    }
+
+    // Runs block `index` of `grid` to its end. Throws Fault, naming kernel, block and thread.
+    //
+    // CUDA promises no order between threads, so `backwards` starts them from the last: a kernel that lacks a barrier
+    // seldom comes out right in both directions.
+    void run_block(const Grid& grid, uint3 index, bool backwards) {
+        begin_block(grid, index, backwards);
+        start_threads();
+        while (alive_ > 0 && !failed()) {
+            bool progress = false;
+            for (int k = 0; k < warps() && !failed(); ++k) {
+                const int warp = backwards_ ? warps() - 1 - k : k;
+                do {
+                    progress |= run_ready_threads(warp);
+                } while (!failed() && release_warp(warp));
+            }
+            if (failed()) break;
+            if (alive_ > 0 && waiting_at_barrier_ == alive_) {
+                release_barrier();
+                progress = true;
+            }
+            if (!progress) report_deadlock();
+        }
+        if (failed()) {
+            rewind_fibers();  // nothing that is suspended goes on; kernels own nothing that had to be unwound
+            throw Fault(fault_);
+        }
+    }
+
+    // ---- called by the kernel thread that is running ----
+
+    int thread() const { return running_; }
+    int lane() const { return running_ % kWarp; }
+    const Grid& grid() const { return *grid_; }
+
+    struct BarrierCount {
+        int arrived, predicates;
+    };
+    // Waits until every thread of the block that has not exited is here too; counts those with a true `predicate`.
+    BarrierCount wait_at_barrier(bool predicate) {
+        ++waiting_at_barrier_;
+        predicates_at_barrier_ += predicate;
+        suspend(State::at_barrier);
+        return last_barrier_;
+    }
+
+    // Waits until every lane of `mask` that has not exited is in the same operation; returns those lanes. Their values
+    // can be read with `released` until this thread waits again. A mask of 0 means: whoever is here (__activemask).
+    unsigned wait_at_warp(const char* operation, unsigned mask, const void* value, std::size_t size) {
+        Thread& self = threads_[running_];
+        if (mask != 0 && (mask >> lane() & 1) == 0)
+            fail("%s: the mask 0x%08x does not name the calling lane %d", operation, mask, lane());
+        self.operation = operation;
+        self.mask = mask;
+        if (size != 0) std::memcpy(self.value.bytes, value, size);
+        suspend(State::at_warp);
+        return self.mask;
+    }
+    const LaneValue& released(int lane) const { return released_[running_ / kWarp * kWarp + lane]; }
+
+    // Lets the other threads of the block run on: what a thread does that spins on a lock.
+    void give_way() { suspend(State::ready); }
+
+    // The block's own copy of a `__shared__` variable, garbage at first. `key` tells one variable from another.
+    void* static_shared(const void* key, std::size_t bytes, std::size_t alignment) {
+        for (SharedVariable& variable : shared_) {
+            if (variable.key != key) continue;
+            if (variable.block != block_number_) take_into_block(variable);
+            return variable.memory->begin();
+        }
+        shared_.push_back({key, 0, std::make_unique<GuardedMemory>(bytes, alignment)});
+        take_into_block(shared_.back());
+        return shared_.back().memory->begin();
+    }
+    void* dynamic_shared() const { return dynamic_->begin(); }
+
+    // Ends the running thread, and with it the block and the launch. It never returns to the kernel and throws no
+    // exception: it may be called in a `noexcept` function and in a signal handler.
+    [[noreturn]] __attribute__((format(printf, 2, 3))) void fail(const char* format, ...) {
+        va_list arguments;
+        va_start(arguments, format);
+        record_fault(format, arguments);
+        va_end(arguments);
+        Fiber* fiber = current_fiber_;
+        running_ = kNobody;
+        for (;;) fiber->suspend(scheduler_);
+    }
+
+    // ---- called by the signal handler ----
+
+    bool runs_kernel_code() const { return running_ != kNobody; }
+    [[noreturn]] void fail_at_address(const void* address) {
+        if (current_fiber_->stack().holds(address))
+            fail("stack overflow: more than %zu KiB of local variables and calls", Fiber::kStackBytes / 1024);
+        for (const SharedVariable& variable : shared_)
+            if (variable.memory->holds(address))
+                fail("out-of-bounds access of a __shared__ variable of %zu bytes, %td bytes from its start",
+                     variable.memory->size(), static_cast<const char*>(address) - variable.memory->begin());
+        if (dynamic_->holds(address))
+            fail("out-of-bounds access of dynamic shared memory: the launch asked for %zu bytes, this is byte %td",
+                 dynamic_->size(), static_cast<const char*>(address) - dynamic_->begin());
+        fail("illegal memory access at address %p", address);
+    }
+
+  private:
+    static constexpr int kNobody = -1;
+    struct SharedVariable {
+        const void* key;
+        std::uint64_t block;  // the last block that used it
+        std::unique_ptr<GuardedMemory> memory;
+    };
+
+    int warps() const { return (block_threads_ + kWarp - 1) / kWarp; }
+    bool failed() const { return fault_[0] != '\0'; }
+
+    void begin_block(const Grid& grid, uint3 index, bool backwards) {
+        grid_ = &grid;
+        backwards_ = backwards;
+        block_threads_ = alive_ = static_cast<int>(grid.threads.x * grid.threads.y * grid.threads.z);
+        started_ = waiting_at_barrier_ = predicates_at_barrier_ = 0;
+        static_shared_bytes_ = 0;
+        fault_[0] = '\0';
+        ++block_number_;
+        for (int t = 0; t < block_threads_; ++t) threads_[t].state = State::unstarted;
+        if (!dynamic_ || dynamic_->size() != grid.dynamic_shared)
+            dynamic_ = std::make_unique<GuardedMemory>(grid.dynamic_shared, kDynamicSharedAlignment);
+        dynamic_->fill_with_garbage();
+        for (DynamicSharedSetter set : dynamic_shared_setters()) set(dynamic_->begin());
+        blockIdx = index;
+        blockDim = grid.threads;
+        gridDim = grid.blocks;
+    }
+
+    // ---- threads ----
+
+    // One fiber runs thread after thread for as long as none has to wait. One that waits keeps the fiber that it is
+    // on, and the next fiber goes on with the threads not started yet.
+    void start_threads() {
+        while (started_ < block_threads_ && !failed()) {
+            Fiber* fiber = idle_fiber();
+            resume(fiber);
+            if (current_fiber_ != nullptr) idle_.push_back(fiber);
+        }
+    }
+
+    bool run_ready_threads(int warp) {
+        bool ran = false;
+        const int first = warp * kWarp, count = std::min(kWarp, block_threads_ - first);
+        for (int k = 0; k < count && !failed(); ++k) {
+            const int t = first + (backwards_ ? count - 1 - k : k);
+            if (threads_[t].state != State::ready) continue;
+            ran = true;
+            set_running(t);
+            resume(threads_[t].fiber);
+            if (threads_[t].state == State::exited) idle_.push_back(threads_[t].fiber);
+        }
+        return ran;
+    }
+
+    void resume(Fiber* fiber) {
+        current_fiber_ = fiber;
+        fiber->resume(&scheduler_);
+    }
+
+    // After it `current_fiber_` is null: the fiber belongs to the thread now, until that exits.
+    void suspend(State state) {
+        Thread& self = threads_[running_];
+        Fiber* fiber = current_fiber_;
+        self.state = state;
+        self.fiber = fiber;
+        running_ = kNobody;
+        current_fiber_ = nullptr;
+        fiber->suspend(scheduler_);
+    }
+
+    static void fiber_main() {
+        for (;;) {
+            Multiprocessor& self = *here;
+            Thread* last;
+            do {
+                const int t = self.backwards_ ? self.block_threads_ - 1 - self.started_ : self.started_;
+                ++self.started_;
+                last = &self.threads_[t];
+                last->fiber = nullptr;
+                self.set_running(t);
+                self.run_thread();
+            } while (last->fiber == nullptr && self.started_ < self.block_threads_ && !self.failed());
+            self.current_fiber_->suspend(self.scheduler_);
+        }
+    }
+
+    void run_thread() {
+        try {
+            grid_->body(grid_->closure);
+        } catch (const std::exception& error) {
+            report("%s", error.what());
+        } catch (...) {  // whatever a kernel throws must not unwind past the end of its fiber
+            report("the kernel threw something that is no std::exception");
+        }
+        threads_[running_].state = State::exited;
+        running_ = kNobody;
+        --alive_;
+    }
+
+    void set_running(int t) {
+        running_ = t;
+        const unsigned x = grid_->threads.x, y = grid_->threads.y, row = static_cast<unsigned>(t) / x;
+        threadIdx = {static_cast<unsigned>(t) % x, row % y, row / y};
+    }
+
+    Fiber* idle_fiber() {
+        if (idle_.empty()) {
+            fibers_.push_back(std::make_unique<Fiber>(&Multiprocessor::fiber_main));
+            return fibers_.back().get();
+        }
+        Fiber* fiber = idle_.back();
+        idle_.pop_back();
+        return fiber;
+    }
+
+    // ---- barriers and warps ----
+
+    void release_barrier() {
+        last_barrier_ = {waiting_at_barrier_, predicates_at_barrier_};
+        waiting_at_barrier_ = predicates_at_barrier_ = 0;
+        for (int t = 0; t < block_threads_; ++t)
+            if (threads_[t].state == State::at_barrier) threads_[t].state = State::ready;
+    }
+
+    // Releases the groups of lanes that are complete. Called when no lane of the warp can run, so that every lane has
+    // read what the last release gave it.
+    bool release_warp(int warp) {
+        const int first = warp * kWarp, count = std::min(kWarp, block_threads_ - first);
+        unsigned alive = 0, waiting = 0, asking = 0;
+        for (int l = 0; l < count; ++l) {
+            const Thread& thread = threads_[first + l];
+            if (thread.state != State::exited) alive |= 1u << l;
+            if (thread.state == State::at_warp) (thread.mask != 0 ? waiting : asking) |= 1u << l;
+        }
+        bool any = false;
+        for (unsigned left = waiting; left != 0 && !failed();) {
+            const int leader = __builtin_ctz(left);
+            const unsigned group = threads_[first + leader].mask & alive;
+            left &= ~group;
+            if ((waiting & group) == group && agrees(first, group, alive)) any |= release(first, group);
+        }
+        if (!any && asking != 0) any = release(first, asking);
+        return any;
+    }
+
+    bool agrees(int first, unsigned group, unsigned alive) const {
+        for (unsigned left = group; left != 0; left &= left - 1)
+            if ((threads_[first + __builtin_ctz(left)].mask & alive) != group) return false;
+        return true;
+    }
+
+    bool release(int first, unsigned group) {
+        const char* operation = threads_[first + __builtin_ctz(group)].operation;
+        for (unsigned left = group; left != 0; left &= left - 1) {
+            const int t = first + __builtin_ctz(left);
+            Thread& thread = threads_[t];
+            if (std::strcmp(thread.operation, operation) != 0) {
+                report("lanes of one warp meet in different operations: %s and %s", operation, thread.operation);
+                return false;
+            }
+            released_[t] = thread.value;
+            thread.mask = group;
+            thread.state = State::ready;
+        }
+        return true;
+    }
+
+    // ---- faults ----
+
+    void report_deadlock() {
+        int in_warp = 0;
+        const char* operation = "";
+        for (int t = 0; t < block_threads_; ++t) {
+            if (threads_[t].state != State::at_warp) continue;
+            ++in_warp;
+            operation = threads_[t].operation;
+        }
+        report("deadlock: of %d threads %d wait at __syncthreads, %d wait in %s for lanes that never come, %d exited",
+               block_threads_, waiting_at_barrier_, in_warp, operation, block_threads_ - alive_);
+    }
+
+    __attribute__((format(printf, 2, 3))) void report(const char* format, ...) {
+        va_list arguments;
+        va_start(arguments, format);
+        record_fault(format, arguments);
+        va_end(arguments);
+    }
+
+    // A buffer of fixed size: after a wild write the heap may be beyond use.
+    void record_fault(const char* format, va_list arguments) {
+        int used = std::snprintf(fault_, sizeof fault_, "emulated CUDA kernel %.160s, block (%u,%u,%u)", grid_->kernel,
+                                 blockIdx.x, blockIdx.y, blockIdx.z);
+        if (running_ != kNobody)
+            used += std::snprintf(fault_ + used, sizeof fault_ - used, ", thread (%u,%u,%u)", threadIdx.x, threadIdx.y,
+                                  threadIdx.z);
+        used += std::snprintf(fault_ + used, sizeof fault_ - used, ": ");
+        std::vsnprintf(fault_ + used, sizeof fault_ - used, format, arguments);
+    }
+
+    // ---- shared memory ----
+
+    void take_into_block(SharedVariable& variable) {
+        variable.block = block_number_;
+        static_shared_bytes_ += variable.memory->size();
+        if (static_shared_bytes_ > kStaticSharedLimit)
+            fail("uses too much shared data: %zu bytes of __shared__ variables, and ptxas allows %zu",
+                 static_shared_bytes_, kStaticSharedLimit);
+        variable.memory->fill_with_garbage();
+    }
+
+    static constexpr std::size_t kDynamicSharedAlignment = 128;
+
+    const Grid* grid_ = nullptr;
+    bool backwards_ = false;
+    std::uint64_t block_number_ = 0;
+    int block_threads_ = 0, started_ = 0, alive_ = 0, running_ = kNobody;
+    int waiting_at_barrier_ = 0, predicates_at_barrier_ = 0;
+    BarrierCount last_barrier_{};
+    std::vector<Thread> threads_;
+    std::vector<LaneValue> released_;
+
+    void* scheduler_ = nullptr;
+    Fiber* current_fiber_ = nullptr;
+    std::vector<std::unique_ptr<Fiber>> fibers_;
+    std::vector<Fiber*> idle_;
+
+    std::size_t static_shared_bytes_ = 0;
+    std::vector<SharedVariable> shared_;
+    std::unique_ptr<GuardedMemory> dynamic_;
+    char fault_[768] = "";
+};
+
+// What the rewrite makes of `extern __shared__ T name[]` in a kernel: a `T[]` decays as the array itself would.
+template <class Array>
+std::decay_t<Array> dynamic_shared() {
+    return reinterpret_cast<std::decay_t<Array>>(here->dynamic_shared());
+}
+
+// And of one outside a function, where there is no block yet to ask.
+inline bool register_dynamic_shared(DynamicSharedSetter setter) {
+    dynamic_shared_setters().push_back(setter);
+    return true;
+}
+
+// What it makes of `__shared__ T name`. `key` is a static of the declaration's own, one for each instantiation.
+template <class T>
+T& static_shared(const char& key, std::size_t alignment = 16) {
+    return *static_cast<T*>(here->static_shared(&key, sizeof(T), std::max(alignment, alignof(T))));
+}
+
+}  // namespace cuda_emulation

@@ -1,0 +1,25 @@
+"""How a rewritten source is compiled: `g++ -I INCLUDE_DIR *COMPILE_FLAGS`, with `#include "HEADER"` on top.
+
+The include directory must come before PyTorch's own (`-I` before `-isystem`): it shadows `cuda_runtime.h`,
+`c10/cuda/*.h`, `ATen/cuda/CUDAContext.h` and their like. PyTorch's headers must be on the path for half and bfloat16.
+"""
+
+from pathlib import Path
+
+INCLUDE_DIR = Path(__file__).resolve().parent / "include"
+HEADER = "cuda_emulation.h"
+
+COMPILE_FLAGS: tuple[str, ...] = (
+    "-O1",  # most of what -O2 would give; a kernel here runs once or twice, and compiling it is what takes the time
+    "-pthread",
+    "-fPIC",
+    "-fno-strict-aliasing",  # kernels read floats as float4 and half as unsigned: nvcc lets them
+    "-fwrapv",  # signed overflow wraps on a GPU
+    "-fno-math-errno",
+    "-w",  # what g++ thinks of CUDA's idioms is not what the candidate asked
+)
+
+ADDRESS_SANITIZER_FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g", "-fno-omit-frame-pointer")
+"""Added to COMPILE_FLAGS and at linking, they report an out-of-bounds access of any heap memory at its own source line,
+four to seven times slower. The process that loads the module must have been started with
+`LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0`; it dies of the first report."""
