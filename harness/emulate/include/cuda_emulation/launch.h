@@ -19,7 +19,9 @@ CUDA_EMULATION_STATE struct sigaction previous_actions[NSIG];
 
 inline void on_signal(int number, siginfo_t* info, void*) {
     if (here != nullptr && here->runs_kernel_code()) {
-        if (number == SIGFPE) here->fail("integer division by zero");
+        if (number == SIGFPE) here->fail("integer division by zero, or of the lowest integer by -1");
+        // An address that no process can have is reported by the processor without saying which.
+        if (info->si_code == SI_KERNEL) here->fail("illegal memory access, far outside of all memory");
         here->fail_at_address(info->si_addr);
     }
     // Not a kernel's: whoever handled it before us gets it, when the faulting instruction runs once more.

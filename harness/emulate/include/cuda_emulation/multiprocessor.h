@@ -179,6 +179,9 @@ class Multiprocessor {
         if (dynamic_->holds(address))
             fail("out-of-bounds access of dynamic shared memory: the launch asked for %zu bytes, this is byte %td",
                  dynamic_->size(), static_cast<const char*>(address) - dynamic_->begin());
+        constexpr std::uintptr_t kLowest = 64 * 1024;  // no system maps anything below
+        if (reinterpret_cast<std::uintptr_t>(address) < kLowest)
+            fail("illegal memory access through a null pointer, at byte %zu", reinterpret_cast<std::uintptr_t>(address));
         fail("illegal memory access at address %p", address);
     }
 
