@@ -18,29 +18,45 @@
 #include "collectives.h"
 #include "math.h"
 
-// A 16-bit type T over PyTorch's BASE, and T2, a pair of them.
+// A 16-bit type T over PyTorch's BASE, and T2, a pair of them. Their operators are friends defined in the class, so that
+// they are found for T alone: c10::Half converts to T, and would find two answers to each comparison.
 #define CUDA_EMULATION_TYPES(T, T2, BASE)                                                        \
     struct T : BASE {                                                                            \
         T() = default;                                                                           \
         T(const BASE& value) : BASE(value) {}                                                    \
         template <class N, class = std::enable_if_t<std::is_arithmetic<N>::value>>               \
         T(N value) : BASE(static_cast<float>(value)) {}                                          \
+        friend T operator-(T a) { return T(-float(a)); }                                         \
+        CUDA_EMULATION_ARITHMETIC(T, T(float(a) + float(b)), +)                                  \
+        CUDA_EMULATION_ARITHMETIC(T, T(float(a) - float(b)), -)                                  \
+        CUDA_EMULATION_ARITHMETIC(T, T(float(a) * float(b)), *)                                  \
+        CUDA_EMULATION_ARITHMETIC(T, T(float(a) / float(b)), /)                                  \
+        friend bool operator==(T a, T b) { return float(a) == float(b); }                        \
+        friend bool operator!=(T a, T b) { return float(a) != float(b); }                        \
+        friend bool operator<(T a, T b) { return float(a) < float(b); }                          \
+        friend bool operator<=(T a, T b) { return float(a) <= float(b); }                        \
+        friend bool operator>(T a, T b) { return float(a) > float(b); }                          \
+        friend bool operator>=(T a, T b) { return float(a) >= float(b); }                        \
     };                                                                                           \
     struct alignas(4) T2 {                                                                       \
         T x, y;                                                                                  \
         T2() = default;                                                                          \
         T2(T x, T y) : x(x), y(y) {}                                                             \
+        friend T2 operator-(T2 a) { return {-a.x, -a.y}; }                                       \
+        CUDA_EMULATION_ARITHMETIC(T2, (T2{a.x + b.x, a.y + b.y}), +)                             \
+        CUDA_EMULATION_ARITHMETIC(T2, (T2{a.x - b.x, a.y - b.y}), -)                             \
+        CUDA_EMULATION_ARITHMETIC(T2, (T2{a.x * b.x, a.y * b.y}), *)                             \
+        CUDA_EMULATION_ARITHMETIC(T2, (T2{a.x / b.x, a.y / b.y}), /)                             \
+        friend bool operator==(T2 a, T2 b) { return a.x == b.x && a.y == b.y; }                  \
+        friend bool operator!=(T2 a, T2 b) { return !(a == b); }                                 \
     };
 
-#define CUDA_EMULATION_ARITHMETIC(T, T2, OP)                                                     \
-    inline T operator OP(T a, T b) { return T(float(a) OP float(b)); }                           \
-    inline T2 operator OP(T2 a, T2 b) { return {a.x OP b.x, a.y OP b.y}; }                       \
-    inline T& operator OP##=(T& a, T b) { return a = a OP b; }                                   \
-    inline T2& operator OP##=(T2& a, T2 b) { return a = a OP b; }
+#define CUDA_EMULATION_ARITHMETIC(T, EXPRESSION, OP)                                             \
+    friend T operator OP(T a, T b) { return EXPRESSION; }                                        \
+    friend T& operator OP##=(T& a, T b) { return a = a OP b; }
 
 // A comparison of two T, of two pairs one by one (1 or 0), and of two pairs at once.
 #define CUDA_EMULATION_COMPARISON(T, T2, OP, NAME)                                               \
-    inline bool operator OP(T a, T b) { return float(a) OP float(b); }                           \
     inline bool __h##NAME(T a, T b) { return a OP b; }                                           \
     inline T2 __h##NAME##2(T2 a, T2 b) { return {T(a.x OP b.x), T(a.y OP b.y)}; }                \
     inline bool __hb##NAME##2(T2 a, T2 b) { return a.x OP b.x && a.y OP b.y; }
@@ -57,12 +73,6 @@
     inline T2 NAME2(T2 a) { return {NAME(a.x), NAME(a.y)}; }
 
 #define CUDA_EMULATION_INTRINSICS(T, T2)                                                         \
-    inline T operator-(T a) { return T(-float(a)); }                                             \
-    inline T2 operator-(T2 a) { return {-a.x, -a.y}; }                                           \
-    CUDA_EMULATION_ARITHMETIC(T, T2, +)                                                          \
-    CUDA_EMULATION_ARITHMETIC(T, T2, -)                                                          \
-    CUDA_EMULATION_ARITHMETIC(T, T2, *)                                                          \
-    CUDA_EMULATION_ARITHMETIC(T, T2, /)                                                          \
     CUDA_EMULATION_COMPARISON(T, T2, ==, eq)                                                     \
     CUDA_EMULATION_COMPARISON(T, T2, !=, ne)                                                     \
     CUDA_EMULATION_COMPARISON(T, T2, <, lt)                                                      \
