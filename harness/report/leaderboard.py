@@ -23,7 +23,7 @@ def table(board: Leaderboard) -> RenderableType:
     """For a terminal: fits 80 columns, and longer names show whole where there is more room."""
     if not board.rows:
         return Text("nothing has been judged yet")
-    places = dict.fromkeys((each.device, each.device_name, each.precision) for each in board.problems)
+    places = dict.fromkeys((row.device, row.device_name, row.precision) for row in board.rows)
     return Group(_rows_table(board), *_legend(board), *(part for place in places for part in _place(board, place)))
 
 

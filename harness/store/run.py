@@ -273,7 +273,7 @@ def _encodable_tree(value: object) -> object:
 
 def _attach(folder: Path, attachments: Mapping[str, str]) -> None:
     for name in attachments:
-        if Path(name).name != name or name.startswith("."):
+        if not name or Path(name).name != name or name.startswith("."):
             raise ValueError(f"an attachment is named like a file, not {name!r}")
     with disk_faults(folder):
         make_folder(folder)

@@ -1,0 +1,363 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.errors import InputError, StoreError
+from harness.schema import Correct, Device, ErrorSummary, SubmissionRef, Wrong
+from harness.store import ARTIFACT_CAP_BYTES, Key, Manifest, open_run, run_names
+
+
+def paths_of(run):
+    return [record.submission.path for record in run.records()]
+
+
+def test_what_was_appended_is_read_back_equal_and_in_order(tmp_path, make_record, manifest):
+    records = [make_record(f"{name}.py") for name in "cab"]
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        for record in records:
+            run.append(record)
+    assert list(open_run("r", root=tmp_path).records()) == records
+
+
+def test_a_record_is_one_line_of_json(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("two\nlines.py"))
+        run.append(make_record("b.py"))
+    lines = (tmp_path / "r" / "records.jsonl").read_text().splitlines()
+    assert [json.loads(line)["submission"]["path"] for line in lines] == ["two\nlines.py", "b.py"]
+
+
+def test_a_run_is_a_name_under_the_root_and_with_a_slash_a_path(tmp_path, manifest, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for run in ("named", "elsewhere/deep", Path("as-path")):
+        open_run(run, create=True, manifest=manifest).close()
+    assert {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("manifest.json")} == {
+        "runs/named", "elsewhere/deep", "as-path",
+    }  # fmt: skip
+    assert open_run("named").name == "named"
+
+
+def test_the_names_of_the_runs_under_a_root_are_sorted(tmp_path, manifest):
+    for name in "ba":
+        open_run(name, root=tmp_path, create=True, manifest=manifest).close()
+    (tmp_path / "not-a-run").mkdir()
+    assert run_names(tmp_path) == ["a", "b"]
+
+
+def test_a_missing_run_says_which_there_are(tmp_path, manifest):
+    open_run("h200-documents", root=tmp_path, create=True, manifest=manifest).close()
+    with pytest.raises(StoreError, match="did you mean h200-documents"):
+        open_run("h200-document", root=tmp_path)
+    with pytest.raises(StoreError, match="holds h200-documents"):
+        open_run("zzz", root=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_run_needs_a_name(name, tmp_path):
+    with pytest.raises(StoreError, match="needs a name"):
+        open_run(name, root=tmp_path)
+
+
+def test_a_folder_without_a_manifest_is_no_run(tmp_path):
+    (tmp_path / "r").mkdir()
+    with pytest.raises(StoreError, match=r"is not a run: it has no manifest\.json"):
+        open_run("r", root=tmp_path)
+
+
+def test_a_folder_of_other_things_is_not_made_into_a_run(tmp_path, manifest):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "thesis.tex").write_text("mine")
+    with pytest.raises(StoreError, match=r"holds thesis\.tex, so it is not a run"):
+        open_run("r", root=tmp_path, create=True, manifest=manifest)
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_that_was_killed_before_its_manifest_was_there_starts_again(tmp_path, make_record, manifest):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / ".manifest.json.x1").write_text('{"schema_')
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record())
+    assert open_run("r", root=tmp_path).manifest == manifest
+
+
+def test_the_manifest_of_a_resumed_run_stays_as_it_was_written(tmp_path, manifest):
+    open_run("r", root=tmp_path, create=True, manifest=manifest).close()
+    later = manifest.model_copy(update={"created": "2027-01-01T00:00:00+00:00", "harness": "0.2.0"})
+    with open_run("r", root=tmp_path, create=True, manifest=later) as run:
+        assert run.manifest == manifest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"device": "cuda"}, "the device is 'cpu' there and 'cuda' here"),
+        ({"settings": {"trials": 5}}, "trials is 3 there and 5 here"),
+    ],
+)
+def test_a_run_is_not_resumed_under_other_conditions(tmp_path, manifest, change, message):
+    open_run("r", root=tmp_path, create=True, manifest=manifest).close()
+    with pytest.raises(StoreError, match=message):
+        open_run("r", root=tmp_path, create=True, manifest=manifest.model_copy(update=change))
+
+
+def test_a_manifest_that_promises_nothing_contradicts_nothing(tmp_path, manifest):
+    open_run("r", root=tmp_path, create=True, manifest=manifest).close()
+    silent = Manifest(created="later", harness="0.1.0")
+    with open_run("r", root=tmp_path, create=True, manifest=silent) as run:
+        assert run.manifest == manifest
+
+
+def test_a_manifest_of_a_newer_harness_asks_for_an_upgrade(tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "manifest.json").write_text('{"schema_version": 2, "novelty": true}')
+    with pytest.raises(StoreError, match=r"written by a newer harness \(schema 2\): upgrade"):
+        open_run("r", root=tmp_path)
+
+
+def test_a_broken_manifest_is_named(tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "manifest.json").write_text("{")
+    with pytest.raises(StoreError, match=r"r/manifest\.json is not a run's manifest"):
+        open_run("r", root=tmp_path)
+
+
+def test_a_file_in_the_place_of_a_run_is_an_input_error(tmp_path, manifest):
+    (tmp_path / "r").write_text("")
+    with pytest.raises(StoreError, match="r may not be written"):
+        open_run("r", root=tmp_path, create=True, manifest=manifest)
+
+
+def test_a_run_opened_for_reading_takes_no_record(tmp_path, make_record, manifest):
+    open_run("r", root=tmp_path, create=True, manifest=manifest).close()
+    with pytest.raises(StoreError, match="open for reading only"):
+        open_run("r", root=tmp_path).append(make_record())
+
+
+def test_a_closed_run_takes_no_record(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        pass
+    with pytest.raises(StoreError, match="open for reading only"):
+        run.append(make_record())
+
+
+# Which record counts
+
+
+def test_the_second_of_two_judged_records_of_a_key_counts(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("b.py"))
+        run.append(make_record("a.py", verdict=Wrong(reason="values", detail="off", trial="normal")))
+        assert [(r.submission.path, r.verdict.kind) for r in run.records()] == [("a.py", "wrong"), ("b.py", "correct")]
+
+
+def test_a_fault_of_ours_is_not_done_and_is_replaced_by_what_comes_later(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py", kind="infrastructure"))
+        run.append(make_record("b.py"))
+        assert run.done() == {Key("level1/19_ReLU", "b.py", 0, "gpt")}
+        assert [r.verdict.kind for r in run.records()] == ["infrastructure", "correct"]
+        run.append(make_record("a.py"))
+        assert run.done() == {Key("level1/19_ReLU", name, 0, "gpt") for name in ("a.py", "b.py")}
+        assert [r.verdict.kind for r in run.records()] == ["correct", "correct"]
+
+
+def test_a_fault_of_ours_never_replaces_a_verdict(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("a.py", kind="infrastructure"))
+        assert [r.verdict.kind for r in run.records()] == ["correct"]
+        assert len(run.done()) == 1
+
+
+def test_problem_sample_and_model_tell_records_apart(tmp_path, make_record, manifest):
+    ref = SubmissionRef(path="a.py", sha256="1" * 64)
+    records = [
+        make_record("a.py"),
+        make_record("a.py", problem="20_Other"),
+        make_record(submission=ref.model_copy(update={"model": "gpt", "sample": 1})),
+        make_record(submission=ref.model_copy(update={"model": "llama"})),
+    ]
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        for record in records:
+            run.append(record)
+        assert list(run.records()) == records
+        assert run.done() == {Key.of(record) for record in records}
+
+
+# Shards
+
+
+def test_shards_write_files_of_their_own_and_are_read_as_one_run(tmp_path, make_record, manifest):
+    for part in (2, 1, 10):
+        with open_run("r", root=tmp_path, create=True, manifest=manifest, shard=(part, 10)) as run:
+            run.append(make_record(f"{part}.py"))
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("0.py"))
+    run = open_run("r", root=tmp_path)
+    assert [path.name for path in run.record_files] == [
+        "records.jsonl", "records-1-of-10.jsonl", "records-2-of-10.jsonl", "records-10-of-10.jsonl",
+    ]  # fmt: skip
+    assert paths_of(run) == ["0.py", "1.py", "2.py", "10.py"]
+    assert len(run.done()) == 4
+
+
+def test_between_shards_a_verdict_beats_a_fault_and_then_the_later_date_counts(tmp_path, make_record, manifest):
+    def shard(part, *records):
+        with open_run("r", root=tmp_path, create=True, manifest=manifest, shard=(part, 2)) as run:
+            for record in records:
+                run.append(record)
+
+    wrong = Wrong(reason="values", detail="off", trial="normal")
+    shard(1, make_record("a.py"), make_record("b.py", judged_at="2026-03-01"))
+    shard(2, make_record("a.py", kind="infrastructure", judged_at="2027"), make_record("b.py", verdict=wrong))
+    verdicts = {r.submission.path: r.verdict.kind for r in open_run("r", root=tmp_path).records()}
+    assert verdicts == {"a.py": "correct", "b.py": "correct"}
+
+
+@pytest.mark.parametrize("shard", [(0, 2), (3, 2), (-1, 1), (1, 0)])
+def test_a_shard_outside_its_range_is_an_input_error(shard, tmp_path, manifest):
+    with pytest.raises(InputError, match="there is no shard"):
+        open_run("r", root=tmp_path, create=True, manifest=manifest, shard=shard)
+    assert not (tmp_path / "r").exists()
+
+
+# What is on the disk
+
+
+def test_a_line_in_the_middle_that_is_no_record_is_named_by_file_and_line(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("b.py"))
+    path = tmp_path / "r" / "records.jsonl"
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + b"{not json\n" + second)
+    with pytest.raises(StoreError, match=r"records\.jsonl:2 is not a record"):
+        list(open_run("r", root=tmp_path).records())
+    with pytest.raises(StoreError, match=r"records\.jsonl:2 is not a record"):
+        open_run("r", root=tmp_path).done()
+
+
+def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+    path = tmp_path / "r" / "records.jsonl"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"score": 1}) + "\n")
+    with pytest.raises(StoreError, match=r"records\.jsonl:1 is not a record \(score: Extra inputs"):
+        list(open_run("r", root=tmp_path).records())
+
+
+def test_a_record_of_a_newer_harness_asks_for_an_upgrade(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+    with (tmp_path / "r" / "records.jsonl").open("a") as file:
+        file.write('{"schema_version": 2, "novelty": true}\n')
+    with pytest.raises(StoreError, match=r"records\.jsonl:2 was written by a newer harness \(schema 2, .* upgrade"):
+        list(open_run("r", root=tmp_path).records())
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_wherever_a_write_was_torn_the_rest_is_read_and_the_next_record_stands_alone(
+    tmp_path_factory, make_record, manifest, data
+):
+    root = tmp_path_factory.mktemp("torn")
+    with open_run("r", root=root, create=True, manifest=manifest) as run:
+        for name in "abc":
+            run.append(make_record(f"{name}.py"))
+    path = root / "r" / "records.jsonl"
+    content = path.read_bytes()
+    whole = content.rstrip(b"\n").rfind(b"\n") + 1
+    cut = data.draw(st.integers(whole, len(content)))
+    path.write_bytes(content[:cut] + data.draw(st.sampled_from([b"", b"\0" * 7])) * (cut < len(content)))
+    survived = ["a.py", "b.py"] + (["c.py"] if len(path.read_bytes().rstrip(b"\n")) == len(content) - 1 else [])
+    assert paths_of(open_run("r", root=root)) == survived
+    with open_run("r", root=root, create=True, manifest=manifest) as run:
+        run.append(make_record("d.py"))
+    assert paths_of(open_run("r", root=root)) == [*survived, "d.py"]
+    assert len(path.read_bytes().splitlines()) == len(survived) + 1
+
+
+def test_a_torn_only_line_leaves_an_empty_run(tmp_path, make_record, manifest):
+    open_run("r", root=tmp_path, create=True, manifest=manifest).close()
+    (tmp_path / "r" / "records.jsonl").write_bytes(b'{"schema_version":1,' + b"x" * 200_000)
+    assert list(open_run("r", root=tmp_path).records()) == []
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py"]
+
+
+def test_figures_that_are_not_finite_are_read_back(tmp_path, make_record, manifest):
+    error = ErrorSummary(relative=float("inf"), reference_relative=0.0, of_tolerance=float("nan"))
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record(verdict=Correct(trials=1, error=error)))
+        [record] = run.records()
+    assert isinstance(record.verdict, Correct)
+    assert record.verdict.error is not None
+    assert record.verdict.error.relative == float("inf")
+    assert record.verdict.error.of_tolerance != record.verdict.error.of_tolerance
+
+
+def test_a_file_name_of_stray_bytes_is_kept_and_resumed_by(tmp_path, make_record, manifest):
+    ref = SubmissionRef(path=os.fsdecode(b"relu\xff.py"), sha256="1" * 64)
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record(submission=ref, device=Device(kind="cpu", name="\ud800")), {"candidate.py": "\udcff"})
+        assert run.done() == {Key.asked("level1/19_ReLU", ref)}
+        assert paths_of(run) == ["relu\\udcff.py"]
+
+
+# Artifacts
+
+
+def test_the_attachments_of_a_record_lie_beside_it(tmp_path, make_record, manifest):
+    record = make_record("deep/relu.py")
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(record, {"candidate.py": "import torch\n", "build.log": "ok"})
+    folder = open_run("r", root=tmp_path).artifacts(record)
+    assert folder.parent == tmp_path / "r" / "artifacts"
+    assert folder.name.startswith("level1-19-ReLU-deep-relu-py-")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "candidate.py": "import torch\n", "build.log": "ok",
+    }  # fmt: skip
+
+
+def test_names_that_read_alike_have_folders_of_their_own(tmp_path, make_record, manifest):
+    run = open_run("r", root=tmp_path, create=True, manifest=manifest)
+    with run:
+        folders = {run.artifacts(make_record(path)) for path in ("a/b.py", "a-b.py", "../a/b.py", "x" * 500, "y" * 500)}
+    assert len(folders) == 5
+    assert all(folder.parent == run.folder / "artifacts" for folder in folders)
+    assert all(len(folder.name) < 100 for folder in folders)
+
+
+def test_the_attachments_of_a_second_attempt_replace_those_of_the_first(tmp_path, make_record, manifest):
+    record = make_record("a.py")
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py", kind="infrastructure"), {"worker.log": "lost", "candidate.py": "x"})
+        run.append(record, {"candidate.py": "y"})
+        assert {path.name: path.read_text() for path in run.artifacts(record).iterdir()} == {"candidate.py": "y"}
+
+
+@pytest.mark.parametrize("character", ["x", "é", "😀"])
+def test_a_long_attachment_keeps_its_ends_and_says_what_is_missing(tmp_path, make_record, manifest, character):
+    text = "HEAD" + character * 100_000 + "TAIL"
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record(), {"build.log": text})
+        content = (run.artifacts(make_record()) / "build.log").read_bytes()
+    assert len(content) <= ARTIFACT_CAP_BYTES
+    kept = content.decode()
+    assert kept.startswith("HEAD")
+    assert kept.endswith("TAIL")
+    assert "are left out here" in kept
+
+
+@pytest.mark.parametrize("name", ["../escape", "a/b", ".hidden", ""])
+def test_an_attachment_cannot_leave_its_folder(tmp_path, make_record, manifest, name):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        with pytest.raises(ValueError, match="is named like a file"):
+            run.append(make_record(), {name: "x"})
+        assert list(run.records()) == []
