@@ -175,30 +175,22 @@ def _end_of_configuration(work: _Work, opening: int) -> int | None:
 def _start_of_callee(work: _Work, opening: int) -> int | None:
     """Index of the first token of what is launched: a path of names with template arguments, a variable, a member, an
     element of an array, or anything in parentheses."""
-    index = work.before(opening)
     start: int | None = None
+    index = work.before(opening)
     while index is not None:
-        token = work.tokens[index]
-        if token.text == ">":
+        if work.text(index) in (")", "]"):
+            start = matching(work.tokens, index)
+            index = work.before(start) if start is not None else None
+        # From here it must be a name, with or without template arguments, or what was found so far is all.
+        if work.text(index) == ">" and index is not None:
             angle = _opening_angle(work, index)
-            index = None if angle is None else work.before(angle)
-            continue
-        if token.text in (")", "]"):
-            bracket = matching(work.tokens, index)
-            if bracket is None:
-                return start
-            start = bracket
-            before = work.before(bracket)
-            if before is None or not (work.tokens[before].kind == "name" and work.text(before) not in _NO_CALLEE):
-                return start
-            index = before
-            continue
-        if token.kind != "name" or token.text in _NO_CALLEE:
+            index = work.before(angle) if angle is not None else None
+        if index is None or work.tokens[index].kind != "name" or work.text(index) in _NO_CALLEE:
             return start
         start = index
         joint = work.before(index)
-        if work.text(joint) == "template":
-            start, joint = joint, work.before(joint or 0)
+        if joint is not None and work.text(joint) == "template":
+            start, joint = joint, work.before(joint)
         if joint is None or work.text(joint) not in ("::", ".", "->"):
             return start
         start = joint if work.text(joint) == "::" else start

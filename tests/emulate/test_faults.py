@@ -1,0 +1,76 @@
+"""Wrong kernels end in a sentence that says what is wrong: never in a hang, never in the end of the process."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+Fault = Callable[[str], str]
+
+
+@pytest.mark.parametrize(
+    ("launch", "says"),
+    [
+        ("block_of_2048", r"refused the launch nothing<<<\(1,1,1\), \(2048,1,1\), 0>>>.*at most 1024 threads"),
+        ("deep_block", r"at most 64 deep in z"),
+        ("empty_grid", r"the grid has no blocks"),
+        ("negative_grid", r"\(4294967295,1,1\).*at most 2147483647 x 65535 x 65535 blocks"),
+        ("wide_grid", r"at most 2147483647 x 65535 x 65535 blocks"),
+        ("shared_without_permission", r"more than 49152 bytes.*need cudaFuncSetAttribute"),
+        ("shared_beyond_the_device", r"at most 232448 bytes of dynamic shared memory"),
+    ],
+)
+def test_a_launch_that_a_gpu_refuses_is_refused_with_its_configuration(fault: Fault, launch: str, says: str) -> None:
+    assert re.search(says, fault(launch))
+    assert "cudaErrorInvalidConfiguration" in fault(launch)
+
+
+def test_a_divergent_barrier_is_a_deadlock_with_counts(fault: Fault) -> None:
+    said = fault("divergent")
+    assert re.match(r"emulated CUDA kernel divergent_barrier, block \(\d,\d,0\): deadlock: ", said)
+    assert "of 64 threads 16 wait at __syncthreads, 16 wait in __syncwarp" in said
+    assert "32 exited" in said
+
+
+@pytest.mark.parametrize(
+    ("launch", "says"),
+    [
+        ("mixed", r"lanes of one warp meet in different operations: __shfl_sync and __ballot_sync"),
+        ("mask_without_caller", r"the mask 0x00000001 does not name the calling lane \d+"),
+        ("null_write", r"kernel writes_far, block \(0,0,0\), thread \(0,0,0\): illegal memory access through a null"),
+        ("far_write", r"illegal memory access"),
+        ("impossible_write", r"illegal memory access, far outside of all memory"),
+        ("past_cuda_malloc", r"illegal memory access at address 0x"),
+        ("past_static_shared", r"out-of-bounds access of a __shared__ variable of 128 bytes, 128 bytes from its start"),
+        ("past_dynamic_shared", r"the launch asked for 128 bytes, this is byte 128"),
+        ("forgotten_dynamic_shared", r"the launch asked for 0 bytes, this is byte 0"),
+        ("static_shared_beyond_48k", r"uses too much shared data: 65536 bytes"),
+        ("stack_overflow", r"stack overflow: more than 256 KiB"),
+        ("trap", r"thread \(5,0,0\): __trap\(\)"),
+        ("assertion", r"assertion failed: threadIdx.x < n && \"too many threads\" \(line \d+\)"),
+        ("division_by_zero", r"integer division by zero"),
+        ("exception", r"kernel throws, block \(0,0,0\), thread \(0,0,0\): from the kernel"),
+    ],
+)
+def test_a_fault_names_kernel_and_cause(fault: Fault, launch: str, says: str) -> None:
+    said = fault(launch)
+    assert said.startswith("emulated CUDA kernel ")
+    assert re.search(says, said)
+
+
+@pytest.mark.parametrize("launch", ["within_static_shared", "within_dynamic_shared", "assertion_holds"])
+def test_what_stays_within_bounds_is_no_fault(fault: Fault, launch: str) -> None:
+    assert fault(launch) == ""
+
+
+def test_after_a_fault_the_next_launch_is_as_if_nothing_had_happened(fault: Fault) -> None:
+    for _ in range(3):
+        assert "deadlock" in fault("divergent")
+        assert fault("within_static_shared") == ""
+        assert "stack overflow" in fault("stack_overflow")
+        assert fault("within_dynamic_shared") == ""
+
+
+def test_large_dynamic_shared_memory_can_be_asked_for(fault: Fault) -> None:
+    # Last in the file: the permission is the process's, and the refusal above must come before it.
+    assert fault("shared_with_permission") == ""
