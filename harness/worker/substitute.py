@@ -147,7 +147,6 @@ _ANSWERS: dict[Any, tuple[str, Callable[[Any], Any]]] = {
     torch.Tensor.cuda: ("Tensor.cuda() kept on the CPU", _itself),
     torch.Tensor.cpu: ("Tensor.cpu() answered with a copy", lambda tensor: tensor.clone()),
     torch.Tensor.pin_memory: ("pinned memory taken as ordinary memory", _itself),
-    torch.Tensor.record_stream: ("Tensor.record_stream() ignored", lambda tensor: None),
     torch.Tensor.get_device: ("Tensor.get_device() answered 0", lambda tensor: 0),
     vars(torch._C.TensorBase)["is_cuda"].__get__: ("Tensor.is_cuda answered True", lambda tensor: True),
     vars(torch._C.TensorBase)["is_cpu"].__get__: ("Tensor.is_cpu answered False", lambda tensor: False),
@@ -312,6 +311,8 @@ def _replacements(note: _Note) -> Iterator[tuple[Any, str, Any]]:
     yield torch.amp, "autocast", _autocast_on_cpu_only
     yield torch, "set_default_device", _default_device(note, torch.set_default_device)
     yield torch, "Generator", _generator(note)
+    # Torch refuses a stream that is not its own before any mode is asked.
+    yield torch.Tensor, "record_stream", _noted(note, "Tensor.record_stream() had nothing to do", lambda: None)
 
 
 def _noted(note: _Note, what: str, answer: Callable[[], Any]) -> Callable[..., Any]:
