@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from harness.intake.languages import languages_of
-from harness.intake.markdown import Fenced, fenced_blocks
+from harness.intake.markdown import Fenced, fenced_blocks, has_more_fences
 from harness.intake.python_source import MAX_SOURCE, Unparsable, defined_names, parse
 from harness.schema import Block, Candidate, Extraction, Failed, Submission
 from harness.schema.submission import ExtractPolicy
@@ -24,6 +24,8 @@ from harness.schema.verdict import Reason
 ENTRY = "ModelNew"
 MAX_SUBMISSION = 16 << 20
 """Longest submission that is read, in characters."""
+MAX_FENCES = 10_000
+"""Most lines that open or close a block. A response has some dozens."""
 MAX_LISTED = 100
 """Most blocks that an extraction lists. Of more, the last ones are listed, and the one taken."""
 
@@ -67,6 +69,9 @@ def extract(submission: Submission, *, policy: ExtractPolicy = "last") -> Extrac
     whole = _piece(text, first_line=1)
     if whole.usable:
         return _taken(whole, Extraction(policy=policy, kind="python", first_line=1))
+    if has_more_fences(text, MAX_FENCES):
+        detail = f"The response has more than {MAX_FENCES:,} fences of code blocks; no more are read."
+        return Extracted(Extraction(policy=policy, kind="response"), _failed("unsupported", detail))
     blocks = fenced_blocks(text)
     response = _from_response(text, blocks, policy)
     is_file = PurePath(submission.path).suffix == ".py"
@@ -89,12 +94,19 @@ def _piece(source: str, *, first_line: int) -> _Piece:
     tree = parse(source)
     if isinstance(tree, Unparsable):
         if len(source) > MAX_SOURCE:
-            return _Piece(source, first_line, tree.detail, "unsupported")
-        where = "" if tree.line is None else f" on line {first_line + tree.line - 1}"
-        return _Piece(source, first_line, f"does not parse: {tree.detail}{where}", "syntax")
+            return _Piece(source, first_line, f"is not read: {tree.detail}", "unsupported")
+        return _Piece(source, first_line, _syntax_fault(tree, first_line), "syntax")
     if ENTRY not in defined_names(tree):
         return _Piece(source, first_line, f"defines no {ENTRY}", "missing")
     return _Piece(source if source.endswith("\n") else source + "\n", first_line)
+
+
+def _syntax_fault(fault: Unparsable, first_line: int) -> str:
+    """What does not parse, every line counted in the submission: Python's own messages count in the source."""
+    message = re.sub(r" \(detected at line \d+\)", "", fault.detail)
+    message = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number.group()) + first_line - 1), message)
+    where = "" if fault.line is None else f" on line {first_line + fault.line - 1}"
+    return f"does not parse: {message}{where}"
 
 
 def _from_response(text: str, blocks: Sequence[Fenced], policy: ExtractPolicy) -> Extracted:

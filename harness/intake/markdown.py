@@ -9,6 +9,7 @@ kind opens, and a fence inside a triple-quoted Python string is text where the l
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from harness.intake.python_source import MAX_SOURCE, Unparsable, parse
@@ -107,9 +108,14 @@ def fenced_blocks(text: str) -> list[Fenced]:
     return sorted(found, key=lambda block: block.start)
 
 
+def has_more_fences(text: str, limit: int) -> bool:
+    """Whether more than `limit` lines of the text could open or close a block."""
+    return next(islice(_MARK.finditer(text), limit, None), None) is not None
+
+
 def _step(opened: list[_Open], mark: _Mark) -> Iterator[Fenced]:
     """Let one fence line act on the blocks that are open; yields those that it ends."""
-    closed = next((depth for depth in reversed(range(len(opened))) if mark.closes(opened[depth].mark)), None)
+    closed = _closed_by(opened, mark)
     if closed is not None:
         while len(opened) > closed + 1:
             yield opened.pop().finish(mark.begin, "interrupted")
@@ -121,6 +127,13 @@ def _step(opened: list[_Open], mark: _Mark) -> Iterator[Fenced]:
     while opened and opened[-1].mark.char == mark.char and mark.length >= opened[-1].mark.length:
         yield opened.pop().finish(mark.begin, "interrupted")
     opened.append(_Open(mark))
+
+
+def _closed_by(opened: list[_Open], mark: _Mark) -> int | None:
+    """The depth of the block that a mark closes: the innermost whose fence it repeats, else the innermost it can."""
+    closable = [depth for depth in reversed(range(len(opened))) if mark.closes(opened[depth].mark)]
+    repeated = [depth for depth in closable if opened[depth].mark.length == mark.length]
+    return next(iter(repeated or closable), None)
 
 
 def _is_stray(block: _Open, text: str) -> bool:

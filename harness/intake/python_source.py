@@ -28,7 +28,7 @@ def parse(source: str) -> ast.Module | Unparsable:
     refused unread.
     """
     if len(source) > MAX_SOURCE:
-        return Unparsable(f"it is {len(source):,} characters long; at most {MAX_SOURCE:,} are read")
+        return Unparsable(f"{len(source):,} characters are too long; at most {MAX_SOURCE:,} are read")
     try:
         with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -58,6 +58,7 @@ class View:
 
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
+    parents: dict[ast.AST, ast.AST]
     aliases: dict[str, str]
     uses: tuple[Use, ...]
     uses_by_root: dict[str, tuple[Use, ...]]
@@ -123,6 +124,7 @@ def view_of(tree: ast.Module) -> View:
     return View(
         tree=tree,
         nodes=nodes,
+        parents={child: node for node in nodes for child in ast.iter_child_nodes(node)},
         aliases=aliases,
         uses=tuple(uses),
         uses_by_root=_by_root(uses),

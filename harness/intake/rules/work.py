@@ -5,7 +5,7 @@ import re
 
 from harness.intake.c_source import has_kernel
 from harness.intake.rules.finding import Finding, Findings, calls_in, last, mentions, native
-from harness.intake.view import Call, FunctionNode, View, is_below
+from harness.intake.view import FunctionNode, View, is_below
 
 _ALLOCATORS = frozenset(
     {
@@ -135,11 +135,9 @@ def replay(view: View) -> Findings:
     for use in view.uses:
         if use.name.endswith("._version"):
             yield Finding("reads ._version", use.line)
-    for node in view.nodes:
-        for key in _keys(node, view):
-            for call in calls_in([key], view):
-                if call.name == "id" or last(call) == "data_ptr":
-                    yield Finding(f"looks up or compares {last(call)}()", call.line)
+    for call in (*view.calls_of("id"), *view.methods_called("data_ptr")):
+        if _is_key(call.node, view):
+            yield Finding(f"looks up or compares {last(call)}()", call.line)
     for function in view.functions("forward", "__call__"):
         for decorator in function.decorator_list:
             name = view.name_of(decorator.func if isinstance(decorator, ast.Call) else decorator)
@@ -175,22 +173,25 @@ def compiled(view: View) -> Findings:
     yield from mentions(view.uses_of("torch.compile", "torch.jit.script", "torch.jit.trace", "torch._inductor"), "uses")
 
 
-def _keys(node: ast.AST, view: View) -> list[ast.expr]:
-    """The expressions of a node that may be keys of a table, or are compared with one."""
-    match node:
-        case ast.Subscript(slice=key):
-            return [key]
-        case ast.Compare(left=left, comparators=others):
-            computed = (part for part in ast.walk(node) if isinstance(part, ast.BinOp))
-            aligned = any(isinstance(part.op, ast.Mod | ast.BitAnd) for part in computed)
-            return [] if aligned else [left, *others]  # `x.data_ptr() % 16 == 0` asks for alignment
-        case ast.Assign(value=ast.Tuple(elts=parts)):
-            return [part for part in parts if isinstance(part, ast.Call)]
-        case ast.Assign(value=ast.Call() as key):
-            return [key] if last(Call(view.name_of(key.func) or "?", key)) in ("id", "data_ptr") else []
-        case ast.Call(func=ast.Attribute(attr="get" | "setdefault" | "pop"), args=[key, *_]):
-            return [key]
-    return []
+def _is_key(node: ast.expr, view: View) -> bool:
+    """Whether an expression is kept, compared or looked up, rather than handed to something that is called."""
+    inner: ast.AST = node
+    while (outer := view.parents.get(inner)) is not None:
+        match outer:
+            case ast.Subscript(slice=key) if key is inner:
+                return True
+            case ast.BinOp(op=ast.Mod() | ast.BitAnd()):
+                return False  # `x.data_ptr() % 16` asks for alignment
+            case ast.Compare() | ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.Dict():
+                return True
+            case ast.Call(func=ast.Attribute(attr="get" | "setdefault" | "pop" | "add")):
+                return True
+            case ast.Call(func=ast.Name(id="hash" | "str" | "repr" | "tuple" | "int")):
+                pass
+            case ast.Call() | ast.stmt():
+                return False
+        inner = outer
+    return False
 
 
 def _strings_of(call: ast.Call, keyword: str) -> set[str]:

@@ -1,0 +1,32 @@
+"""Which languages a candidate is written in."""
+
+import pytest
+
+from harness.intake.languages import languages_of
+
+KERNEL = 's = """__global__ void k(float* x) { x[0] = 1; }"""\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "languages"),
+    [
+        ("import torch\n", ("pytorch",)),
+        (KERNEL, ("cuda",)),
+        ('s = "void f() { k<<<1, 1>>>(); }"\n', ("cuda",)),
+        ('s = """#include <torch/extension.h>\ntorch::Tensor f(torch::Tensor x) { return x + 1; }"""\n', ("c++",)),
+        ('s = "torch::Tensor f(torch::Tensor x);"\n', ("pytorch",)),  # a declaration does nothing
+        (KERNEL + 't = "#include <torch/extension.h>\\nvoid f() {}"\n', ("cuda",)),
+        ("m = load_inline(name='a', cpp_sources=c, cuda_sources=[d])\n", ("cuda",)),
+        ("m = load_inline(name='a', cpp_sources=c, cuda_sources=[])\n", ("pytorch",)),
+        ("m = cpp_extension.load(name='a', sources=['a.cpp', 'a.cu'])\n", ("cuda",)),
+        ("k = cupy.RawKernel(code, 'k')\n", ("cuda",)),
+        ("import triton\nimport triton.language as tl\n", ("triton",)),
+        ("from triton import jit\n" + KERNEL, ("cuda", "triton")),
+        ("import tritonclient\n", ("pytorch",)),
+        ("# __global__ void k() {}\nx = 1\n", ("pytorch",)),
+        ('s = "// __global__ void k() {}\\n/* k<<<1,1>>>() { */ int x;"\n', ("pytorch",)),
+        ("(", ()),
+    ],
+)
+def test_languages_follow_from_the_code_alone(source: str, languages: tuple[str, ...]) -> None:
+    assert languages_of(source) == languages
