@@ -6,12 +6,13 @@ substitution is listed. What the headers cannot do is refused by name, never com
 """
 
 import re
+from bisect import bisect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.emulate.constructs import header_not_emulated, name_not_emulated
 from harness.emulate.scopes import places
-from harness.emulate.tokens import matching, next_code, tokenize
+from harness.emulate.tokens import match_brackets, next_code, tokenize
 
 
 class NotEmulated(Exception):
@@ -54,6 +55,8 @@ class _Work:
     def __post_init__(self) -> None:
         self.tokens = list(tokenize(self.source))
         self.places = places(self.tokens)
+        self.partners = match_brackets(self.tokens)
+        self.nulls = [index for index, token in enumerate(self.tokens) if token.text == "NULL"]
         self.out = [token.text for token in self.tokens]
 
     def text(self, index: int | None) -> str:
@@ -163,7 +166,7 @@ def _end_of_configuration(work: _Work, opening: int) -> int | None:
     for index in range(opening + 3, len(work.tokens)):
         text = work.text(index)
         depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-        if depth < 0 or (depth == 0 and text == ";"):
+        if depth < 0 or (depth == 0 and text == ";") or _opens_launch(work, index):
             return None
         if depth == 0 and text == ">" and work.text(index + 1) != ">":  # the last of a run of them
             ended = all(work.text(i) == ">" for i in range(index - 2, index))
@@ -179,7 +182,7 @@ def _start_of_callee(work: _Work, opening: int) -> int | None:
     index = work.before(opening)
     while index is not None:
         if work.text(index) in (")", "]"):
-            start = matching(work.tokens, index)
+            start = work.partners.get(index)
             index = work.before(start) if start is not None else None
         # From here it must be a name, with or without template arguments, or what was found so far is all.
         if work.text(index) == ">" and index is not None:
@@ -205,7 +208,7 @@ def _opening_angle(work: _Work, closing: int) -> int | None:
     while index is not None:
         text = work.text(index)
         if text in (")", "]", "}"):
-            index = matching(work.tokens, index)
+            index = work.partners.get(index)
             if index is None:
                 return None
         elif text in (";", "{", "(", "["):
@@ -221,12 +224,10 @@ def _opening_angle(work: _Work, closing: int) -> int | None:
 def _replace_null_arguments(work: _Work, after: int) -> None:
     """NULL is an integer to whoever deduces its type; nullptr converts to the kernel's pointer."""
     opening = next_code(work.tokens, after)
-    closing = None if opening is None else matching(work.tokens, opening)
+    closing = None if opening is None else work.partners.get(opening)
     if opening is None or closing is None:
         return
-    for index in range(opening, closing):
-        if work.text(index) != "NULL":
-            continue
+    for index in work.nulls[bisect(work.nulls, opening) : bisect(work.nulls, closing)]:
         if work.text(work.before(index)) in ("(", ",") and work.text(work.after(index)) in (")", ","):
             work.out[index] = "nullptr"
 
@@ -237,6 +238,7 @@ _KEPT_QUALIFIERS = ("volatile", "const")
 _QUALIFIERS = {"extern", "static", "__shared__", *_KEPT_QUALIFIERS}
 _ALIGNMENTS = {"alignas", "__align__"}
 _BEFORE_A_DECLARATION = ("", ";", "{", "}", ":", ")")
+_LONGEST_DECLARATION = 1000  # tokens; a bound for texts that only look like one
 _EXPLICIT_ALIGNMENT = 1024  # bytes; whatever alignment was asked for, this satisfies it
 
 
@@ -255,9 +257,11 @@ class _Declaration:
 
 def _rewrite_shared_memory(work: _Work) -> None:
     declared_outside: set[str] = set()
+    looked_at = -1
     for index, token in enumerate(work.tokens):
-        if token.text != "__shared__":
+        if token.text != "__shared__" or index <= looked_at:
             continue
+        looked_at = _specifiers(work, index)[1]
         declaration = _declaration(work, index)
         if declaration is None:
             continue  # too unusual to be taken apart: the headers' macro __shared__ does what it can
@@ -343,7 +347,7 @@ def _specifiers(work: _Work, shared: int) -> tuple[int, int]:
     """First and last token of the qualifiers and alignments around `__shared__`."""
     first = last = shared
     while (index := work.before(first)) is not None:
-        opening = matching(work.tokens, index) if work.text(index) == ")" else None
+        opening = work.partners.get(index) if work.text(index) == ")" else None
         named = index if opening is None else work.before(opening)
         if named is None or work.text(named) not in (_QUALIFIERS if opening is None else _ALIGNMENTS):
             break
@@ -352,7 +356,7 @@ def _specifiers(work: _Work, shared: int) -> tuple[int, int]:
         if work.text(index) in _QUALIFIERS:
             last = index
         elif work.text(index) in _ALIGNMENTS and work.text(opening := work.after(index)) == "(":
-            closing = matching(work.tokens, opening or 0)
+            closing = None if opening is None else work.partners.get(opening)
             if closing is None:
                 break
             last = closing
@@ -363,14 +367,11 @@ def _specifiers(work: _Work, shared: int) -> tuple[int, int]:
 
 def _end_of_declaration(work: _Work, index: int) -> int | None:
     """Index of the `;` outside all brackets, in the same directive if in one; None where something else ends it."""
-    directive = work.places[index].directive if index < len(work.places) else None
-    depth = 0
-    while index < len(work.tokens) and work.places[index].directive == directive:
-        text = work.text(index)
-        if depth == 0 and text in (";", "}"):
-            return index if text == ";" else None
-        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-        index += 1
+    start = index
+    while index < min(len(work.tokens), start + _LONGEST_DECLARATION):
+        if work.text(index) in (";", "}", ")", "]") or work.places[index].directive != work.places[start].directive:
+            return index if work.text(index) == ";" else None
+        index = work.partners.get(index, index) + 1  # steps over what is in brackets
     return None
 
 
@@ -419,7 +420,7 @@ def _answer_is_cuda(work: _Work, index: int) -> None:
         return
     work.out[index] = "is_cpu"
     # `x.type()` has an is_cuda() and no is_cpu(); `x.device()` has both.
-    receiver = [i for i in _last_code(work, index, 4) if i is not None]
+    receiver = _code_before(work, index, 4)
     if [work.text(i) for i in receiver] == ["type", "(", ")", "."]:
         work.out[receiver[0]] = "device"
     work.note("is_cuda() answered as if on the GPU", index)
@@ -445,14 +446,14 @@ def _answer_kcuda(work: _Work, index: int) -> None:
 def _answer_device_type(work: _Work, index: int) -> None:
     scope = work.before(index)
     owner = work.text(work.before(scope)) if scope is not None and work.text(scope) == "::" else ""
-    registered = "TORCH_LIBRARY_IMPL" in (work.text(i) for i in _last_code(work, index, 4) if i is not None)
+    registered = "TORCH_LIBRARY_IMPL" in map(work.text, _code_before(work, index, 4))
     if owner in ("DeviceType", "Backend", "DispatchKey") or registered:
         work.out[index] = "CPU"
         work.note(f"{owner or 'TORCH_LIBRARY_IMPL'}{'::' if owner else ' for '}CUDA taken as the CPU", index)
 
 
 def _answer_is_available(work: _Work, index: int) -> None:
-    path = [i for i in _last_code(work, index, 4) if i is not None]
+    path = _code_before(work, index, 4)
     if [work.text(i) for i in path] == ["torch", "::", "cuda", "::"]:
         work.out[path[0]] = "at"
         work.note("torch::cuda::is_available() answered as if on the GPU", index)
@@ -474,11 +475,16 @@ def _spell_noinline(work: _Work, index: int) -> None:
         work.out[index] = "__attribute__((noinline))"
 
 
+_MOST_SPECIFIERS = 6
+
+
 def _spell_forceinline(work: _Work, index: int) -> None:
     """`__forceinline__` is `inline` to the headers, and beside an `inline` of the candidate's own one too many."""
     for step in (-1, 1):
         at = next_code(work.tokens, index + step, step)
-        while at is not None and work.tokens[at].kind == "name":
+        for _ in range(_MOST_SPECIFIERS):
+            if at is None or work.tokens[at].kind != "name":
+                break
             if work.text(at) in ("inline", "__inline__"):
                 work.out[index] = ""
             at = next_code(work.tokens, at + step, step)
@@ -503,11 +509,11 @@ def _is_member_call(work: _Work, index: int) -> bool:
     return work.text(work.before(index)) in (".", "->") and work.text(work.after(index)) == "("
 
 
-def _last_code(work: _Work, index: int, count: int) -> list[int | None]:
-    """The `count` code tokens before `index`, in the source's order; None for those before its start."""
-    found: list[int | None] = []
-    at: int | None = index
-    for _ in range(count):
-        at = work.before(at) if at is not None else None
+def _code_before(work: _Work, index: int, count: int) -> list[int]:
+    """Up to `count` code tokens before `index`, in the source's order."""
+    found: list[int] = []
+    at = work.before(index)
+    while at is not None and len(found) < count:
         found.insert(0, at)
+        at = work.before(at)
     return found

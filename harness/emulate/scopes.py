@@ -3,11 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from harness.emulate.tokens import Token
-
-ScopeKind = Literal["namespace", "type", "code"]
 
 _ESCAPED_NEWLINE = re.compile(r"\\\r?\n")
 
@@ -24,14 +21,17 @@ class Place:
 
 @dataclass(frozen=True)
 class _Scope:
-    kind: ScopeKind
+    outside: bool
     device: bool
+
+
+_FILE = _Scope(outside=True, device=False)
 
 
 def places(tokens: Sequence[Token]) -> list[Place]:
     """The place of each token. Braces inside directives open nothing; a `}` too many closes nothing."""
     result: list[Place] = []
-    scopes: list[_Scope] = []
+    scopes = [_FILE]
     head: list[str] = []  # what was read since the last `;` or brace: it says what the next `{` opens
     directive: int | None = None
     directives = 0
@@ -47,13 +47,7 @@ def places(tokens: Sequence[Token]) -> list[Place]:
             at_line_start = False
         if directive is None and token.is_code:
             _read(token.text, scopes, head)
-        result.append(
-            Place(
-                directive=directive,
-                outside=all(scope.kind == "namespace" for scope in scopes),
-                device=bool(scopes) and scopes[-1].device,
-            )
-        )
+        result.append(Place(directive, outside=scopes[-1].outside, device=scopes[-1].device))
     return result
 
 
@@ -63,8 +57,8 @@ def _ends_directive(space: str) -> bool:
 
 def _read(text: str, scopes: list[_Scope], head: list[str]) -> None:
     if text == "{":
-        scopes.append(_opened(head, scopes[-1] if scopes else None))
-    elif text == "}" and scopes:
+        scopes.append(_opened(head, scopes[-1]))
+    elif text == "}" and len(scopes) > 1:
         scopes.pop()
     if text in ("{", "}", ";"):
         head.clear()
@@ -72,10 +66,10 @@ def _read(text: str, scopes: list[_Scope], head: list[str]) -> None:
         head.append(text)
 
 
-def _opened(head: list[str], around: _Scope | None) -> _Scope:
+def _opened(head: list[str], around: _Scope) -> _Scope:
     if "namespace" in head or (head and head[0] == "extern" and head[-1].startswith('"')):
-        return _Scope("namespace", device=False)
+        return _Scope(outside=around.outside, device=False)
     if "(" not in head and not {"class", "struct", "union", "enum"}.isdisjoint(head):
-        return _Scope("type", device=False)
+        return _Scope(outside=False, device=False)
     for_device = ("__global__" in head or "__device__" in head) and "__host__" not in head
-    return _Scope("code", device=for_device or (around is not None and around.device))
+    return _Scope(outside=False, device=for_device or around.device)

@@ -60,24 +60,22 @@ def next_code(tokens: Sequence[Token], index: int, step: int = 1) -> int | None:
     return None
 
 
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
-_OPENERS = {closer: opener for opener, closer in _PAIRS.items()}
+_OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
-def matching(tokens: Sequence[Token], index: int) -> int | None:
-    """Index of the bracket that closes (or, for a closing one, opens) the bracket at `index`; None where it is missing.
+def match_brackets(tokens: Sequence[Token]) -> dict[int, int]:
+    """For each bracket that has a partner the index of it, both ways.
 
-    Only brackets of the same kind are counted, so that an odd one inside a macro's text does no harm.
+    Brackets are paired kind by kind, so that an odd one inside a macro's text does the others no harm.
     """
-    here = tokens[index].text
-    there = _PAIRS.get(here) or _OPENERS[here]
-    step = 1 if here in _PAIRS else -1
-    depth = 0
-    while 0 <= index < len(tokens):
-        token = tokens[index]
-        if token.kind == "punctuation":
-            depth += (token.text == here) - (token.text == there)
-            if depth == 0:
-                return index
-        index += step
-    return None
+    partners: dict[int, int] = {}
+    open_ones: dict[str, list[int]] = {opener: [] for opener in _OPENERS.values()}
+    for index, token in enumerate(tokens):
+        if token.kind != "punctuation":
+            continue
+        if token.text in open_ones:
+            open_ones[token.text].append(index)
+        elif token.text in _OPENERS and open_ones[_OPENERS[token.text]]:
+            opener = open_ones[_OPENERS[token.text]].pop()
+            partners[opener], partners[index] = index, opener
+    return partners

@@ -4,7 +4,11 @@
 // derives from c10::Half, so that either converts to the other. Arithmetic is done in float and rounded, which for
 // + - * / gives the same bits as arithmetic in half.
 #pragma once
-#if __has_include(<torch/headeronly/util/Half.h>)
+#if __has_include(<slim_prelude.h>)  // the slim facade of PyTorch has half only where the source mentions it
+#include <slim_prelude.h>
+#endif
+#if __has_include(<slim_prelude.h>) && !defined(SLIM_HALF)
+#elif __has_include(<torch/headeronly/util/Half.h>)
 #include <torch/headeronly/util/BFloat16.h>
 #include <torch/headeronly/util/Half.h>
 #define CUDA_EMULATION_HALF 1
