@@ -221,7 +221,8 @@ def test_a_compiler_error_keeps_the_candidates_line(compile_emulated: Callable[.
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "piece", ["k<<<", "k<", "(", ")<<<1>>>(", "a[<<<", "__shared__ ", "{", "namespace{", "alignas(", "k<<<1,1>>>(NULL,"]
+    "piece",
+    ["k<<<", "k<", "(", ")<<<1>>>(", "a[<<<", "__shared__ ", "{", "namespace{", "alignas(", "k<<<1,1>>>(NULL,", "#"],
 )
 def test_nonsense_of_any_length_is_read_in_one_pass(piece: str) -> None:
     source = piece * (100_000 // len(piece))
