@@ -7,7 +7,7 @@ from harness.emulate.draft import Draft
 _KEPT_QUALIFIERS = ("volatile", "const")
 _QUALIFIERS = {"extern", "static", "__shared__", *_KEPT_QUALIFIERS}
 _ALIGNMENTS = {"alignas", "__align__"}
-_BEFORE_A_DECLARATION = ("", ";", "{", "}", ":", ")")
+_BEFORE_A_DECLARATION = (";", "{", "}", ":", ")")
 _LONGEST_DECLARATION = 1000  # tokens; a bound for texts that only look like one
 _EXPLICIT_ALIGNMENT = 1024  # bytes; whatever alignment was asked for, this satisfies it
 
@@ -94,9 +94,7 @@ def _declaration(draft: Draft, shared: int) -> _Declaration | None:
     """The declaration that the `__shared__` at `shared` is part of; None where it is none that is known."""
     first, last = _specifiers(draft, shared)
     end = _end_of_declaration(draft, last + 1)
-    # In a directive, what stands before says nothing about where a declaration begins.
-    begins = draft.places[first].directive is not None or draft.text(draft.before(first)) in _BEFORE_A_DECLARATION
-    if end is None or not begins:
+    if end is None or not _begins_declaration(draft, first):
         return None
     words = [draft.text(index) for index in range(first, last + 1)]
     is_dynamic = "extern" in words
@@ -111,6 +109,14 @@ def _declaration(draft: Draft, shared: int) -> _Declaration | None:
         is_aligned=not _ALIGNMENTS.isdisjoint(words),
         type_prefix="".join(f"{word} " for word in _KEPT_QUALIFIERS if word in words),
     )
+
+
+def _begins_declaration(draft: Draft, index: int) -> bool:
+    before = draft.before(index)
+    if before is None or draft.text(before) in _BEFORE_A_DECLARATION:
+        return True
+    # A directive says nothing about where a declaration begins: neither one around it nor one that ended before it.
+    return draft.places[index].directive is not None or draft.places[before].directive is not None
 
 
 def _specifiers(draft: Draft, shared: int) -> tuple[int, int]:

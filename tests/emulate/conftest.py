@@ -52,12 +52,16 @@ def halves(load: Callable[..., ctypes.CDLL], tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
-def fault(load: Callable[..., ctypes.CDLL], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+def faults(load: Callable[..., ctypes.CDLL], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return load((KERNELS / "faults.cu").read_text(), tmp_path_factory.mktemp("faults") / "faults.so")
+
+
+@pytest.fixture(scope="session")
+def fault(faults: ctypes.CDLL) -> Callable[[str], str]:
     """What the launch NAME of `faults.cu` says went wrong; "" where nothing did."""
-    library = load((KERNELS / "faults.cu").read_text(), tmp_path_factory.mktemp("faults") / "faults.so")
 
     def verdict(name: str) -> str:
-        launcher = getattr(library, name)
+        launcher = getattr(faults, name)
         launcher.restype = ctypes.c_char_p
         said = launcher()
         assert isinstance(said, bytes)

@@ -1,8 +1,11 @@
 """Wrong kernels end in a sentence that says what is wrong: never in a hang, never in the end of the process."""
 
+import ctypes
 import platform
 import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +74,16 @@ def test_after_a_fault_the_next_launch_is_as_if_nothing_had_happened(fault: Faul
         assert fault("within_static_shared") == ""
         assert "stack overflow" in fault("stack_overflow")
         assert fault("within_dynamic_shared") == ""
+
+
+def test_each_of_two_modules_reports_its_own_faults(faults: ctypes.CDLL, tmp_path: Path) -> None:
+    copies = [ctypes.CDLL(shutil.copy(faults._name, tmp_path / f"{i}.so")) for i in range(2)]
+    for _ in range(2):
+        for copy in copies:
+            for launch, says in (("far_write", b"illegal memory access"), ("divergent", b"deadlock")):
+                launcher = getattr(copy, launch)
+                launcher.restype = ctypes.c_char_p
+                assert says in launcher()
 
 
 def test_large_dynamic_shared_memory_can_be_asked_for(fault: Fault) -> None:

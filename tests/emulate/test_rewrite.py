@@ -122,7 +122,7 @@ def test_dynamic_shared_memory_in_and_outside_a_kernel() -> None:
     assert " ".join(inside.split()) == (
         "__global__ void k() { const auto raw = ::cuda_emulation::dynamic_shared< unsigned char []>(); }"
     )
-    twice = "extern __shared__ float s[];\nnamespace n { extern __shared__ float s[]; }\n"
+    twice = "#include <cuda_runtime.h>\nextern __shared__ float s[];\nnamespace n { extern __shared__ float s[]; }\n"
     assert rewrite(twice).source.count("register_dynamic_shared") == 1
 
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "cuda_emulation.h"
 
+#pragma GCC visibility push(hidden)
+
 namespace cooperative_groups {
 
 class thread_block {
@@ -131,3 +133,5 @@ template <class Group, class T>
 T exclusive_scan(const Group& group, T value) { return group.scan(value, plus<T>{}, false); }
 
 }  // namespace cooperative_groups
+
+#pragma GCC visibility pop

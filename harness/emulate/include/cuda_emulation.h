@@ -5,6 +5,9 @@
 // `__shared__` declarations) into calls of this header. Blocks are spread over the CPU's threads. The threads of a
 // block take turns on one CPU thread: a plain loop while none of them waits for another, fibers as soon as one does.
 //
+// All of it has hidden visibility: each extension module has an emulation of its own, with its own state and its own
+// signal handler, and the loader must not merge parts of two.
+//
 // Everything that CUDA does not name itself lives in the namespace cuda_emulation. Read on in this order:
 //   vector_types  float4, dim3 and their makers
 //   memory        pages between guard pages: fiber stacks, shared memory, cudaMalloc

@@ -5,6 +5,8 @@
 
 #include "multiprocessor.h"
 
+#pragma GCC visibility push(hidden)
+
 namespace cuda_emulation {
 
 template <std::size_t Bytes>
@@ -104,3 +106,5 @@ cuda_emulation::AtomicValue<cuda_emulation::AtomicComparable, T> atomicCAS(
     if (!cuda_emulation::same_bytes(found, expected)) cuda_emulation::let_others_run();
     return found;
 }
+
+#pragma GCC visibility pop

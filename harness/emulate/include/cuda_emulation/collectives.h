@@ -4,6 +4,8 @@
 
 #include "multiprocessor.h"
 
+#pragma GCC visibility push(hidden)
+
 namespace cuda_emulation {
 
 constexpr unsigned kFullMask = 0xffffffffu;
@@ -137,3 +139,5 @@ CUDA_EMULATION_WARP_REDUCTION(__reduce_and_sync, unsigned, a & b)
 CUDA_EMULATION_WARP_REDUCTION(__reduce_or_sync, unsigned, a | b)
 CUDA_EMULATION_WARP_REDUCTION(__reduce_xor_sync, unsigned, a ^ b)
 #undef CUDA_EMULATION_WARP_REDUCTION
+
+#pragma GCC visibility pop

@@ -2,6 +2,8 @@
 #pragma once
 #include "memory.h"
 
+#pragma GCC visibility push(hidden)
+
 // Saves the callee-saved registers on the current stack, leaves its stack pointer in *save, and goes on where `load`
 // was left. Written out, because swapcontext() makes a system call each time and a barrier of 1024 threads switches
 // 2048 times. Weak, because each translation unit of an extension brings its own copy.
@@ -108,3 +110,5 @@ class Fiber {
 };
 
 }  // namespace cuda_emulation
+
+#pragma GCC visibility pop

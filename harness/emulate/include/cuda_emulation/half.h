@@ -22,6 +22,8 @@
 #include "collectives.h"
 #include "math.h"
 
+#pragma GCC visibility push(hidden)
+
 // A 16-bit type T over PyTorch's BASE, and T2, a pair of them. Their operators are friends defined in the class, so that
 // they are found for T alone: c10::Half converts to T, and would find two answers to each comparison.
 #define CUDA_EMULATION_TYPES(T, T2, BASE)                                                        \
@@ -179,4 +181,6 @@ inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
 inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }
 inline float __low2float(__nv_bfloat162 v) { return v.x; }
 inline float __high2float(__nv_bfloat162 v) { return v.y; }
+
+#pragma GCC visibility pop
 #endif

@@ -9,13 +9,15 @@
 
 #include "multiprocessor.h"
 
+#pragma GCC visibility push(hidden)
+
 typedef struct CUstream_st* cudaStream_t;
 
 namespace cuda_emulation {
 
 // ---- signals: a kernel that touches what is not its own ends in a Fault, as it ends in an error on a GPU ----
 
-CUDA_EMULATION_STATE struct sigaction previous_actions[NSIG];
+inline struct sigaction previous_actions[NSIG];
 
 inline void on_signal(int number, siginfo_t* info, void*) {
     if (here != nullptr && here->runs_kernel_code()) {
@@ -65,7 +67,7 @@ struct MultiprocessorPool {
     std::mutex mutex;
     std::vector<std::unique_ptr<Multiprocessor>> idle;
 };
-CUDA_EMULATION_STATE MultiprocessorPool& multiprocessors() {
+inline MultiprocessorPool& multiprocessors() {
     static MultiprocessorPool* pool = new MultiprocessorPool;  // never destroyed: a kernel may run while we exit
     return *pool;
 }
@@ -114,7 +116,7 @@ class GridRun {
         std::vector<std::thread> helpers;
         try {
             for (std::uint64_t i = 1; i < std::min<std::uint64_t>(cpu_threads(), blocks_); ++i)
-                helpers.emplace_back([this] { run_blocks(); });
+                helpers.emplace_back(&GridRun::run_blocks, this);
         } catch (const std::system_error&) {
             // No more threads are to be had here; those we have, this one among them, do all the work.
         }
@@ -158,7 +160,7 @@ class GridRun {
 };
 
 // The most dynamic shared memory that cudaFuncSetAttribute has allowed any kernel; 48 KiB need no permission.
-CUDA_EMULATION_STATE std::atomic<std::size_t> allowed_dynamic_shared{48 * 1024};
+inline std::atomic<std::size_t> allowed_dynamic_shared{48 * 1024};
 
 // Where a GPU would answer cudaErrorInvalidConfiguration and run nothing, candidates go on with garbage. We say so.
 inline void check_configuration(const char* kernel, dim3 grid, dim3 block, std::size_t dynamic_shared) {
@@ -201,3 +203,5 @@ auto launch(const char* kernel, Call call, dim3 grid, dim3 block, std::size_t dy
 }
 
 }  // namespace cuda_emulation
+
+#pragma GCC visibility pop

@@ -16,6 +16,8 @@
 
 #include "multiprocessor.h"
 
+#pragma GCC visibility push(hidden)
+
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_INF __builtin_inf()
 #define CUDART_NAN_F __builtin_nanf("")
@@ -254,3 +256,5 @@ namespace cuda_emulation {
     std::abort();
 }
 }  // namespace cuda_emulation
+
+#pragma GCC visibility pop

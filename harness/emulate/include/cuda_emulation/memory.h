@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(hidden)
+
 namespace cuda_emulation {
 
 // What uninitialised memory holds: a NaN as float, double, half and bfloat16, and -1 as an integer.
@@ -52,3 +54,5 @@ class GuardedMemory {
 };
 
 }  // namespace cuda_emulation
+
+#pragma GCC visibility pop

@@ -12,11 +12,13 @@
 #include "fiber.h"
 #include "vector_types.h"
 
+#pragma GCC visibility push(hidden)
+
 // CUDA's built-in variables, each CPU thread's own; the multiprocessor sets them as it changes the running thread.
-CUDA_EMULATION_STATE thread_local uint3 threadIdx{};
-CUDA_EMULATION_STATE thread_local uint3 blockIdx{};
-CUDA_EMULATION_STATE thread_local dim3 blockDim{};
-CUDA_EMULATION_STATE thread_local dim3 gridDim{};
+inline thread_local uint3 threadIdx{};
+inline thread_local uint3 blockIdx{};
+inline thread_local dim3 blockDim{};
+inline thread_local dim3 gridDim{};
 constexpr int warpSize = 32;
 
 namespace cuda_emulation {
@@ -56,11 +58,11 @@ struct Thread {
 };
 
 class Multiprocessor;
-CUDA_EMULATION_STATE thread_local Multiprocessor* here = nullptr;  // null outside a kernel
+inline thread_local Multiprocessor* here = nullptr;  // null outside a kernel
 
 // `extern __shared__` arrays declared outside functions: variables to point at each block's dynamic shared memory.
 using DynamicSharedSetter = void (*)(void*);
-CUDA_EMULATION_STATE std::vector<DynamicSharedSetter>& dynamic_shared_setters() {
+inline std::vector<DynamicSharedSetter>& dynamic_shared_setters() {
     static std::vector<DynamicSharedSetter> setters;
     return setters;
 }
@@ -437,3 +439,5 @@ T& static_shared(const char& key, std::size_t alignment = 16) {
 }
 
 }  // namespace cuda_emulation
+
+#pragma GCC visibility pop

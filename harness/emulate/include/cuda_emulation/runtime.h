@@ -9,6 +9,8 @@
 
 #include "launch.h"
 
+#pragma GCC visibility push(hidden)
+
 enum cudaError {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
@@ -46,7 +48,7 @@ struct Allocations {
     std::mutex mutex;
     std::map<void*, std::unique_ptr<GuardedMemory>> pieces;
 };
-CUDA_EMULATION_STATE Allocations& allocations() {
+inline Allocations& allocations() {
     static Allocations* all = new Allocations;  // never destroyed: a kernel may run while we exit
     return *all;
 }
@@ -293,3 +295,5 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel, st
     *grid = 2 * 132;
     return cudaSuccess;
 }
+
+#pragma GCC visibility pop

@@ -5,6 +5,8 @@
 #include "atomics.h"
 #include "runtime.h"
 
+#pragma GCC visibility push(hidden)
+
 namespace cuda_emulation {
 
 struct Stream {
@@ -109,3 +111,5 @@ void gpuAtomicAdd(T* address, T value) { cuda_emulation::add_atomically(address,
         if (const index_t i = static_cast<index_t>(i##_wide); true)
 #define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
 #define CUDA_1D_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP(i, n)
+
+#pragma GCC visibility pop

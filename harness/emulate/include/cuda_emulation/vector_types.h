@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#pragma GCC visibility push(hidden)
+
 // One compilation serves the host and the device, so the words that tell them apart mean nothing here.
 #define __global__
 #define __device__
@@ -17,9 +19,6 @@
 // The rewrite gives each `__shared__` variable of a kernel memory of its block. What it cannot see through (a
 // declaration outside a function, or put together by macros) is at least not shared between blocks that run together.
 #define __shared__ static thread_local
-
-// State of the emulation belongs to one extension module. Hidden, so that the loader never merges the state of two.
-#define CUDA_EMULATION_STATE inline __attribute__((visibility("hidden")))
 
 #define CUDA_EMULATION_VECTORS(NAME, TYPE, ALIGN2, ALIGN4)                                          \
     struct NAME##1 { TYPE x; };                                                                     \
@@ -51,3 +50,5 @@ struct dim3 {
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
     constexpr operator uint3() const { return {x, y, z}; }
 };
+
+#pragma GCC visibility pop
