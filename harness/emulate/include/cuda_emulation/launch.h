@@ -17,7 +17,14 @@ namespace cuda_emulation {
 
 // ---- signals: a kernel that touches what is not its own ends in a Fault, as it ends in an error on a GPU ----
 
-inline struct sigaction previous_actions[NSIG];
+// The handlers are installed while a launch of this module is under way, and no longer: another module has its own.
+struct SignalHandlers {
+    std::mutex mutex;
+    int launches = 0;
+    struct sigaction previous[NSIG];
+};
+inline SignalHandlers signal_handlers;
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE};
 
 inline void on_signal(int number, siginfo_t* info, void*) {
     if (here != nullptr && here->runs_kernel_code()) {
@@ -27,38 +34,51 @@ inline void on_signal(int number, siginfo_t* info, void*) {
         here->fail_at_address(info->si_addr);
     }
     // Not a kernel's: whoever handled it before us gets it, when the faulting instruction runs once more.
-    sigaction(number, &previous_actions[number], nullptr);
+    sigaction(number, &signal_handlers.previous[number], nullptr);
 }
 
-// While it lives, faults of kernel code on this CPU thread reach on_signal, on a stack of their own: the fiber's may
-// be what overflowed. SA_NODEFER, because on_signal leaves by switching fibers and never returns.
 class SignalScope {
   public:
-    SignalScope() : stack_(kStackBytes, 16) {
-        static const bool installed = install();
-        static_cast<void>(installed);
-        stack_t ours{};
-        ours.ss_sp = stack_.begin();
-        ours.ss_size = kStackBytes;
-        sigaltstack(&ours, &previous_stack_);
-    }
-    ~SignalScope() { sigaltstack(&previous_stack_, nullptr); }
-    SignalScope(const SignalScope&) = delete;
-    SignalScope& operator=(const SignalScope&) = delete;
-
-  private:
-    static constexpr std::size_t kStackBytes = 64 * 1024;
-    static bool install() {
+    SignalScope() {
 #ifndef __SANITIZE_ADDRESS__  // AddressSanitizer's own handler says more
+        std::lock_guard<std::mutex> lock(signal_handlers.mutex);
+        if (signal_handlers.launches++ != 0) return;
         struct sigaction action{};
         action.sa_sigaction = on_signal;
+        // On a stack of its own: the fiber's may be what overflowed. SA_NODEFER: on_signal leaves by switching fibers
+        // and never returns, so the signal must not stay blocked.
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-        for (int number : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(number, &action, &previous_actions[number]);
+        for (int number : kFaults) sigaction(number, &action, &signal_handlers.previous[number]);
 #endif
-        return true;
     }
+    ~SignalScope() {
+#ifndef __SANITIZE_ADDRESS__
+        std::lock_guard<std::mutex> lock(signal_handlers.mutex);
+        if (--signal_handlers.launches != 0) return;
+        for (int number : kFaults) sigaction(number, &signal_handlers.previous[number], nullptr);
+#endif
+    }
+    SignalScope(const SignalScope&) = delete;
+    SignalScope& operator=(const SignalScope&) = delete;
+};
+
+// The stack that this CPU thread's signals are handled on.
+class SignalStack {
+  public:
+    SignalStack() : stack_(kBytes, 16) {
+        stack_t ours{};
+        ours.ss_sp = stack_.begin();
+        ours.ss_size = kBytes;
+        sigaltstack(&ours, &previous_);
+    }
+    ~SignalStack() { sigaltstack(&previous_, nullptr); }
+    SignalStack(const SignalStack&) = delete;
+    SignalStack& operator=(const SignalStack&) = delete;
+
+  private:
+    static constexpr std::size_t kBytes = 64 * 1024;
     GuardedMemory stack_;
-    stack_t previous_stack_{};
+    stack_t previous_{};
 };
 
 // ---- multiprocessors: kept between launches, because their fibers' stacks are worth keeping ----
@@ -113,6 +133,7 @@ class GridRun {
 
     // Throws the Fault of the first block that failed, after every CPU thread has come to rest.
     void run() {
+        SignalScope signals;
         std::vector<std::thread> helpers;
         try {
             for (std::uint64_t i = 1; i < std::min<std::uint64_t>(cpu_threads(), blocks_); ++i)
@@ -136,7 +157,7 @@ class GridRun {
     void run_blocks() {
         try {
             MultiprocessorScope multiprocessor;
-            SignalScope signals;
+            SignalStack signal_stack;
             for (std::uint64_t i; !stop_ && (i = next_++) < blocks_;) {
                 const std::uint64_t row = i / grid_.blocks.x;
                 const uint3 index = {static_cast<unsigned>(i % grid_.blocks.x), static_cast<unsigned>(row % grid_.blocks.y),
