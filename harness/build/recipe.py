@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from harness.build.sources import SourceFile
 from harness.build.torch_layout import CudaToolkit, TorchLayout
@@ -49,7 +49,7 @@ class Extras:
     `cxx_flags` flags of the C++ compiler before the candidate's.
     """
 
-    first: tuple[Path, ...] = ()
+    first: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     cxx_flags: tuple[str, ...] = ()
 
@@ -80,7 +80,8 @@ def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Mach
             compiler = [str(machine.toolkit.nvcc), *common, *_nvcc_flags(request, machine)]
             target = f"{file.name}.cuda.o"
         else:
-            compiler = [machine.cxx, *common, *_cxx_flags(request, machine, extras)]
+            language = ("-x", "c++") if file.language == "cuda" else ()
+            compiler = [machine.cxx, *common, *_cxx_flags(request, machine, extras), *language]
             target = f"{file.name}.o"
         objects.append(target.replace("/", "_"))
         calls.append((*compiler, "-c", file.name, "-o", objects[-1]))

@@ -1,13 +1,15 @@
 """TOOLCHAINS: for each kind of device, the toolchains to try, in order. The last one's word is final."""
 
+from harness.build.emulated import EMULATED, EMULATED_STOCK
+from harness.build.slim import SLIM
 from harness.build.stock import STOCK
 from harness.build.toolchain import Toolchain
 from harness.schema import DeviceKind, ToolchainChoice
 
 TOOLCHAINS: dict[DeviceKind, tuple[Toolchain, ...]] = {
-    "cuda": (STOCK,),
-    "cpu": (STOCK,),
-    "cpu-emulated": (STOCK,),
+    "cuda": (SLIM, STOCK),
+    "cpu": (SLIM, STOCK),
+    "cpu-emulated": (EMULATED, EMULATED_STOCK),
 }
 
 

@@ -1,0 +1,88 @@
+"""The slim toolchain: the stock compilers and flags over a facade of torch's headers, and a prebuilt library behind it.
+
+Reading torch's headers is nineteen twentieths of a stock build. Here the source sees classes of the same names and
+layout, and those of torch's own operator declarations whose names occur in it. Whatever is missing is a compile error,
+and a compile error here means only that the next toolchain is asked.
+"""
+
+import re
+
+from harness.build.recipe import Extras, Plan, plan_build
+from harness.build.slim_tool import SlimTool, slim_tool
+from harness.build.sources import candidate_texts, source_files
+from harness.build.standard import standard_headers
+from harness.build.toolchain import SteppedBack, Surroundings, Toolchain
+from harness.schema import BuildRequest
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# What the facade does not have. Naming one saves the attempt; what is forgotten here costs an attempt, no more.
+_BEYOND = re.compile(
+    r"TORCH_LIBRARY\w*|torch::(?:nn|jit|autograd::\w*Function|indexing|optim|data)\b|py::(?:class_|object|dict|list|"
+    r"tuple|array\w*|function|kwargs|args|bytes|buffer|enum_)\b|<pybind11/(?:numpy|functional|complex)\.h>|"
+    r"<torch/(?:library|script)\.h>|<ATen/native/[^>]*>|TensorIterator\w*|torch::stable"
+)
+# Parts of the facade that cost time to read, and the words that call for them.
+_PARTS = {
+    "SLIM_HALF": re.compile(r"half|bfloat16|TYPES_AND", re.IGNORECASE),
+    "SLIM_COMPLEX": re.compile(r"complex", re.IGNORECASE),
+    "SLIM_ACCESSORS": re.compile(r"accessor", re.IGNORECASE),
+    "SLIM_DISPATCH": re.compile(r"AT_DISPATCH"),
+    "SLIM_CUBLAS": re.compile(r"cublas", re.IGNORECASE),
+}
+
+
+def _plan(request: BuildRequest, around: Surroundings) -> Plan:
+    tool = slim_tool(around.machine, around.cache, around.on_status)
+    if (beyond := beyond_the_facade(request)) is not None:
+        raise SteppedBack(f"the source uses {beyond}")
+    plan = plan_build(request, source_files(request), around.machine, slim_extras(tool, around))
+    headers = mentioned_headers("\n".join(candidate_texts(request)), tool)
+    return Plan(files={**plan.files, **headers}, compile=plan.compile, link=plan.link, output=plan.output)
+
+
+def beyond_the_facade(request: BuildRequest) -> str | None:
+    """The first thing that a request uses and the facade is known not to have; None where there is none."""
+    found = _BEYOND.search("\n".join(candidate_texts(request)))
+    return found.group(0) if found else None
+
+
+def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
+    """The facade's include directories (`.` holds what is written for each source) and the link with libslim."""
+    folder = tool.library.parent
+    linked = (
+        str(tool.library),
+        f"-Wl,-rpath,{folder}",
+        f"-Wl,--version-script={tool.version_script}",
+        # A name that stock would find missing only when the module is loaded is for stock to report.
+        *(("-Wl,--no-undefined",) if not _without_cuda_libraries(around) else ()),
+    )
+    return Extras(first=(".", str(tool.include)), linked=linked)
+
+
+def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
+    """The headers written for one source: what it mentions of the standard library, the facade and ATen."""
+    names = sorted(set(_IDENTIFIER.findall(text)))
+    parts = [part for part, words in _PARTS.items() if words.search(text)]
+    halves = ["#include <c10/util/Half.h>", "#include <c10/util/BFloat16.h>"] if "SLIM_HALF" in parts else []
+    complex_numbers = ["#include <c10/util/complex.h>"] if "SLIM_COMPLEX" in parts else []
+    prelude = [
+        "#pragma once",
+        *(f"#define {part}" for part in parts),
+        *(f"#include <{header}>" for header in standard_headers(names, text)),
+        *halves,
+        *complex_numbers,
+    ]
+    return {
+        "slim_prelude.h": "\n".join(prelude) + "\n",
+        "slim_methods.inc": tool.operators.methods_text(names),
+        "slim_operators.inc": tool.operators.operators_text(names),
+        "slim_factories.inc": tool.operators.factories_text(names),
+    }
+
+
+def _without_cuda_libraries(around: Surroundings) -> bool:
+    """CUDA code on a machine whose torch is a CPU build: it can be compiled, to look at it, but not loaded."""
+    return around.machine.target == "cuda" and around.machine.layout.cuda is None
+
+
+SLIM = Toolchain(name="slim", plan=_plan, memory_bytes=1 << 30)

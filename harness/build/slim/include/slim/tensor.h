@@ -1,0 +1,238 @@
+// at::Tensor: one pointer to the real TensorImpl, as the real class is.
+//
+// Properties go through libslim. The operators of ATen are torch's own declarations: `slim_methods.inc` and
+// `slim_operators.inc` are written for each source and hold those whose names occur in it.
+#pragma once
+
+#include <slim/options.h>
+#ifdef SLIM_ACCESSORS
+#include <ATen/core/TensorAccessor.h>
+#endif
+
+namespace at {
+
+struct Generator;
+class Tensor;
+class OptionalTensorRef;
+using TensorList = c10::ArrayRef<Tensor>;
+using ITensorListRef = c10::IListRef<Tensor>;
+using IOptTensorListRef = c10::IListRef<OptionalTensorRef>;
+using c10::OptionalIntArrayRef;
+
+// Random generators are passed on as absent; naming one leaves the source to the next toolchain.
+struct Generator {
+  Generator(const Generator&) {}
+  ~Generator() {}
+ private:
+  void* impl_ = nullptr;
+};
+
+// `tensor.type()`, as old code still asks for it.
+class DeprecatedTypeProperties {
+  c10::ScalarType type_;
+  c10::Device device_;
+
+ public:
+  DeprecatedTypeProperties(c10::ScalarType type, c10::Device device) : type_(type), device_(device) {}
+  c10::ScalarType scalarType() const { return type_; }
+  c10::DeviceType device_type() const { return device_.type(); }
+  bool is_cuda() const { return device_.is_cuda(); }
+};
+
+class TORCH_API TensorBase {
+ public:
+  TensorBase() noexcept : impl_(slim::undefined_impl) {}
+  TensorBase(const TensorBase& other) noexcept : impl_(other.impl_) { slim::retain(impl_); }
+  TensorBase(TensorBase&& other) noexcept : impl_(std::exchange(other.impl_, slim::undefined_impl)) {}
+  TensorBase& operator=(const TensorBase& other) noexcept {
+    TensorBase copy(other);
+    std::swap(impl_, copy.impl_);
+    return *this;
+  }
+  TensorBase& operator=(TensorBase&& other) noexcept {
+    TensorBase taken(std::move(other));
+    std::swap(impl_, taken.impl_);
+    return *this;
+  }
+  ~TensorBase() { if (impl_ != slim::undefined_impl) slim::release(impl_); }
+
+  bool defined() const { return impl_ != slim::undefined_impl; }
+  void reset() { *this = TensorBase(); }
+  bool is_same(const TensorBase& other) const noexcept { return impl_ == other.impl_; }
+  size_t use_count() const noexcept { return slim::use_count(impl_); }
+  c10::TensorImpl* unsafeGetTensorImpl() const { return impl_; }
+
+  int64_t dim() const { return slim::dim(impl_); }
+  int64_t ndimension() const { return slim::dim(impl_); }
+  int64_t numel() const { return slim::numel(impl_); }
+  int64_t size(int64_t dim) const { return slim::size(impl_, dim); }
+  int64_t stride(int64_t dim) const { return slim::stride(impl_, dim); }
+  c10::IntArrayRef sizes() const { return view(slim::sizes(impl_)); }
+  c10::IntArrayRef strides() const { return view(slim::strides(impl_)); }
+  int64_t storage_offset() const { return slim::storage_offset(impl_); }
+  size_t itemsize() const { return slim::itemsize(impl_); }
+  int64_t element_size() const { return static_cast<int64_t>(slim::itemsize(impl_)); }
+  size_t nbytes() const { return slim::nbytes(impl_); }
+  bool is_contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) const {
+    return slim::is_contiguous(impl_, format);
+  }
+  bool is_non_overlapping_and_dense() const { return slim::is_non_overlapping_and_dense(impl_); }
+  c10::MemoryFormat suggest_memory_format(bool exact = false) const { return slim::suggest_memory_format(impl_, exact); }
+  bool is_alias_of(const TensorBase& other) const { return slim::is_alias_of(impl_, other.impl_); }
+  int64_t _version() const { return slim::version(impl_); }
+
+  c10::ScalarType scalar_type() const { return slim::scalar_type(impl_); }
+  caffe2::TypeMeta dtype() const { return caffe2::TypeMeta(scalar_type()); }
+  bool is_floating_point() const { return c10::isFloatingType(scalar_type()); }
+  bool is_complex() const { return c10::isComplexType(scalar_type()); }
+  c10::Device device() const { return slim::device(impl_); }
+  c10::DeviceIndex get_device() const { return device().index(); }
+  bool is_cuda() const { return device().is_cuda(); }
+  bool is_cpu() const { return device().is_cpu(); }
+  bool is_meta() const { return device().type() == c10::DeviceType::Meta; }
+  c10::Layout layout() const { return slim::layout(impl_); }
+  bool is_sparse() const { return layout() == c10::Layout::Sparse; }
+  c10::TensorOptions options() const { return c10::TensorOptions().dtype(dtype()).device(device()).layout(layout()); }
+  bool requires_grad() const { return slim::requires_grad(impl_); }
+  const TensorBase& set_requires_grad(bool value) const { slim::set_requires_grad(impl_, value); return *this; }
+
+  void* data_ptr() const { return slim::data(impl_); }
+  void* mutable_data_ptr() const { return slim::data(impl_); }
+  const void* const_data_ptr() const { return slim::const_data(impl_); }
+  // Defined in libtorch for every dtype; for any other T the linker says so.
+  template <typename T> SLIM_API T* data_ptr() const;
+  template <typename T> SLIM_API T* mutable_data_ptr() const;
+  template <typename T> SLIM_API const T* const_data_ptr() const;
+  SLIM_API std::string toString() const;
+  SLIM_API void print() const;
+
+#ifdef SLIM_ACCESSORS
+#include <slim/accessors.inc>
+#endif
+
+ protected:
+  c10::TensorImpl* impl_;
+  SLIM_API TensorBase __dispatch_contiguous(c10::MemoryFormat format) const;
+
+ private:
+  static c10::IntArrayRef view(slim::Extent extent) { return {extent.data, extent.length}; }
+};
+
+class TORCH_API Tensor : public TensorBase {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  explicit Tensor(const TensorBase& base) : TensorBase(base) {}
+  Tensor(TensorBase&& base) : TensorBase(std::move(base)) {}
+
+  // `x = y` rebinds a variable; `x[0] = y`, on a temporary, copies into it.
+  Tensor& operator=(const Tensor& other) & noexcept { TensorBase::operator=(other); return *this; }
+  Tensor& operator=(Tensor&& other) & noexcept { TensorBase::operator=(std::move(other)); return *this; }
+  Tensor& operator=(const Tensor& other) && { slim::assign(*this, other); return *this; }
+  Tensor& operator=(Tensor&& other) && { slim::assign(*this, other); return *this; }
+  Tensor& operator=(const c10::Scalar& value) && { slim::assign(*this, value); return *this; }
+
+  Tensor contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) const {
+    return is_contiguous(format) ? *this : Tensor(__dispatch_contiguous(format));
+  }
+  Tensor set_requires_grad(bool value) const { TensorBase::set_requires_grad(value); return *this; }
+  DeprecatedTypeProperties type() const { return {scalar_type(), device()}; }
+  template <typename T> T* data() const { return data_ptr<T>(); }
+  template <typename T> SLIM_API T item() const;
+
+  Tensor operator-() const { return slim::negate(*this); }
+  Tensor operator~() const { return slim::invert(*this); }
+  Tensor operator[](int64_t index) const { return slim::select(*this, index); }
+  Tensor operator[](const c10::Scalar& index) const { return slim::select(*this, index.toLong()); }
+  Tensor operator[](const Tensor& index) const { return slim::select(*this, index); }
+#define SLIM_IN_PLACE(symbol, name)                                                                     \
+  Tensor& operator symbol(const Tensor& other) {                                                        \
+    slim::binary_in_place(slim::Binary::name, *this, other);                                            \
+    return *this;                                                                                       \
+  }                                                                                                     \
+  Tensor& operator symbol(const c10::Scalar& other) {                                                   \
+    slim::binary_in_place(slim::Binary::name, *this, other);                                            \
+    return *this;                                                                                       \
+  }
+  SLIM_IN_PLACE(+=, Add)
+  SLIM_IN_PLACE(-=, Sub)
+  SLIM_IN_PLACE(*=, Mul)
+  SLIM_IN_PLACE(/=, Div)
+#undef SLIM_IN_PLACE
+
+#include <slim_methods.inc>
+};
+
+#define SLIM_OPERATOR(symbol, name)                                                                     \
+  inline Tensor operator symbol(const Tensor& x, const Tensor& y) {                                     \
+    return slim::binary(slim::Binary::name, x, y);                                                      \
+  }                                                                                                     \
+  inline Tensor operator symbol(const Tensor& x, const c10::Scalar& y) {                                \
+    return slim::binary(slim::Binary::name, x, y);                                                      \
+  }                                                                                                     \
+  inline Tensor operator symbol(const c10::Scalar& x, const Tensor& y) {                                \
+    return slim::binary(slim::Binary::name, x, y);                                                      \
+  }
+SLIM_OPERATOR(+, Add)
+SLIM_OPERATOR(-, Sub)
+SLIM_OPERATOR(*, Mul)
+SLIM_OPERATOR(/, Div)
+SLIM_OPERATOR(%, Remainder)
+SLIM_OPERATOR(&, And)
+SLIM_OPERATOR(|, Or)
+SLIM_OPERATOR(^, Xor)
+SLIM_OPERATOR(<, Lt)
+SLIM_OPERATOR(<=, Le)
+SLIM_OPERATOR(>, Gt)
+SLIM_OPERATOR(>=, Ge)
+SLIM_OPERATOR(==, Eq)
+SLIM_OPERATOR(!=, Ne)
+#undef SLIM_OPERATOR
+
+// While one lives, operators go past autograd, as torch's factory functions have it.
+struct AutoDispatchBelowADInplaceOrView {
+  AutoDispatchBelowADInplaceOrView() : excluded_(slim::below_autograd_enter()) {}
+  ~AutoDispatchBelowADInplaceOrView() { slim::below_autograd_leave(excluded_); }
+  AutoDispatchBelowADInplaceOrView(const AutoDispatchBelowADInplaceOrView&) = delete;
+ private:
+  uint64_t excluded_;
+};
+struct AutoGradMode {
+  explicit AutoGradMode(bool enabled) : before_(slim::grad_enabled()) { slim::set_grad_enabled(enabled); }
+  ~AutoGradMode() { slim::set_grad_enabled(before_); }
+  AutoGradMode(const AutoGradMode&) = delete;
+ private:
+  bool before_;
+};
+struct NoGradGuard : AutoGradMode {
+  NoGradGuard() : AutoGradMode(false) {}
+};
+
+inline std::optional<c10::Device> device_of(const Tensor& tensor) {
+  return tensor.defined() ? std::optional<c10::Device>(tensor.device()) : std::nullopt;
+}
+
+}  // namespace at
+
+namespace detail {  // what AT_DISPATCH asks of its first argument
+inline c10::ScalarType scalar_type(const at::DeprecatedTypeProperties& type) { return type.scalarType(); }
+}  // namespace detail
+
+// A list of tensors in one of several forms; the facade only ever makes the plain one.
+template <>
+class c10::IListRef<at::Tensor> {
+  alignas(8) unsigned char storage_[slim::list_ref_size];
+
+ public:
+  IListRef(at::TensorList tensors) { slim::list_ref(storage_, tensors.data(), tensors.size()); }
+  IListRef(const std::vector<at::Tensor>& tensors) : IListRef(at::TensorList(tensors)) {}
+  IListRef(const std::initializer_list<at::Tensor>& tensors) : IListRef(at::TensorList(tensors)) {}
+  template <size_t N>
+  IListRef(const std::array<at::Tensor, N>& tensors) : IListRef(at::TensorList(tensors)) {}
+  IListRef(const at::Tensor& one) : IListRef(at::TensorList(one)) {}
+  IListRef(const IListRef&) = delete;
+  ~IListRef() { slim::list_ref_destroy(storage_); }
+};
+
+#include <slim_operators.inc>

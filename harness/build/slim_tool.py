@@ -1,0 +1,175 @@
+"""The slim toolchain's tool: libslim, the facade's headers and the index of operators, made once for each torch."""
+
+import functools
+import hashlib
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.build.cache import ArtifactCache
+from harness.build.compiler import run_compiler
+from harness.build.lines import first_error
+from harness.build.operators import Operators, read_operators, scalar_types_header
+from harness.build.recipe import Machine
+from harness.build.toolchain import OnStatus, SteppedBack
+
+FACADE = Path(__file__).parent / "slim"
+LIBRARY_DEADLINE_S = 600.0
+
+# Headers of torch's that lead to the facade instead. Grouped as torch groups them, so that a source that forgot an
+# include is refused here as it is there.
+FORWARDED = {
+    "slim/torch.h": "torch/types.h torch/all.h torch/torch.h",
+    "slim/binding.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h pybind11/pybind11.h pybind11/stl.h",
+    "slim/cuda_check.h": "c10/cuda/CUDAException.h",
+    "slim/cuda_stream.h": "c10/cuda/CUDAStream.h c10/cuda/CUDAFunctions.h",
+    "slim/cuda_guard.h": "c10/cuda/CUDAGuard.h",
+    "slim/cuda_context.h": "ATen/cuda/CUDAContext.h ATen/cuda/Exceptions.h ATen/cuda/CUDAContextLight.h",
+    "slim/check.h": "c10/util/Exception.h",
+    "slim/options.h": "c10/core/Scalar.h c10/core/TensorOptions.h",
+    "slim/basics.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
+    "c10/core/MemoryFormat.h c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/Storage.h c10/core/QScheme.h "
+    "c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h torch/headeronly/core/ScalarType.h "
+    "torch/headeronly/core/DeviceType.h torch/headeronly/core/Layout.h torch/headeronly/core/MemoryFormat.h",
+    "slim/tensor.h": "ATen/ATen.h ATen/Tensor.h ATen/Functions.h ATen/Context.h ATen/DeviceGuard.h ATen/TensorUtils.h "
+    "ATen/TensorOperators.h ATen/TracerMode.h ATen/core/ATen_fwd.h ATen/core/Generator.h ATen/core/Tensor.h "
+    "ATen/core/TensorBase.h ATen/core/TensorBody.h ATen/core/grad_mode.h ATen/NativeFunctions.h",
+}
+# Headers of torch's that are read as they are, and only where a source mentions what they hold.
+GUARDED = {
+    "SLIM_HALF": "c10/util/Half.h c10/util/BFloat16.h torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h",
+    "SLIM_COMPLEX": "c10/util/complex.h torch/headeronly/util/complex.h",
+}
+# Everything that the facade defines stays inside the module: libslim and libtorch have their own of the same names.
+VERSION_SCRIPT = """{
+  global: *;
+  local:
+    _ZN2at*; _ZNK2at*; _ZN3c10*; _ZNK3c10*; _ZN6caffe2*; _ZNK6caffe2*; _ZN4slim*; _ZNK4slim*; _ZN8pybind11*;
+    _ZNK8pybind11*; _ZN5torch*; _ZNK5torch*; _ZNSt*N2at*; _ZNKSt*N2at*; _ZNSt*N3c10*; _ZNKSt*N3c10*;
+    _ZTI*; _ZTS*; _ZTV*; _ZGV*;
+};
+"""
+
+
+@dataclass(frozen=True)
+class SlimTool:
+    """A prepared tool: `include` holds the facade, `library` is libslim, `version_script` what a module may export."""
+
+    include: Path
+    library: Path
+    version_script: Path
+    operators: Operators
+
+
+def slim_tool(machine: Machine, cache: ArtifactCache, on_status: OnStatus) -> SlimTool:
+    """The tool for this torch, made where the cache has none. Raises SteppedBack where it cannot be made."""
+    fingerprint = _fingerprint(machine)
+    folder = cache.tool_folder(fingerprint)
+    if not folder.exists():
+        with cache.lock(f"{fingerprint}.lock"):
+            if not folder.exists():
+                on_status("compiling the slim library (once for this torch)")
+                _make(machine, cache, fingerprint)
+    tool = _open(folder)
+    if isinstance(tool, str):
+        raise SteppedBack(tool)
+    return tool
+
+
+@functools.cache
+def _open(folder: Path) -> SlimTool | str:
+    """The tool in a folder, or why there is none."""
+    if (failure := folder / "failure.txt").exists():
+        return failure.read_text()
+    return SlimTool(
+        include=folder / "include",
+        library=folder / "libslim.so",
+        version_script=folder / "module.map",
+        operators=Operators.read(folder / "operators.json"),
+    )
+
+
+def _make(machine: Machine, cache: ArtifactCache, fingerprint: str) -> None:
+    """Make the tool, or keep the reason why it cannot be made, so that nobody tries again with this torch."""
+    with cache.work_folder() as work:
+        failure = _fill(machine, work)
+        if failure is not None:
+            (work / "failure.txt").write_text(failure)
+        cache.publish_tool(work, fingerprint)
+
+
+def _fill(machine: Machine, work: Path) -> str | None:
+    include = machine.layout.include_dirs[0]
+    try:
+        write_facade(work / "include", include)
+        read_operators(include).write(work / "operators.json")
+    except (OSError, ValueError) as error:
+        return f"this torch's headers are not laid out as expected ({error})"
+    (work / "module.map").write_text(VERSION_SCRIPT)
+    return _compile_library(machine, work)
+
+
+def write_facade(folder: Path, torch_include: Path) -> None:
+    """Write the facade's headers to `folder`, with those that torch's own paths lead to."""
+    shutil.copytree(FACADE / "include", folder)
+    types = scalar_types_header(torch_include) + _version_defines(torch_include)
+    (folder / "slim" / "scalar_types.h").write_text(types)
+    for target, names in FORWARDED.items():
+        for name in names.split():
+            _write(folder / name, f"#pragma once\n#include <{target}>\n")
+    for guard, names in GUARDED.items():
+        for name in (n for n in names.split() if (torch_include / n).exists()):
+            _write(folder / name, f"#pragma once\n#ifdef {guard}\n#include_next <{name}>\n#endif\n")
+
+
+def _version_defines(include: Path) -> str:
+    text = (include / "c10" / "util" / "string_view.h").read_text()
+    return "#define SLIM_STD_STRING_VIEW\n" if "using string_view = std::string_view" in text else ""
+
+
+def _compile_library(machine: Machine, work: Path) -> str | None:
+    """g++ over shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
+    layout = machine.layout
+    # One translation unit, because reading torch's headers is what takes the time.
+    _write(work / "libslim.cpp", f'#include "{FACADE}/shim.cpp"\n#include "{FACADE}/binding.cpp"\n')
+    system = [*layout.include_dirs, layout.python_include, *(layout.cuda_include_dirs if _with_cuda(machine) else ())]
+    command = [
+        machine.cxx,
+        *("-O2", "-fPIC", "-shared", "-w", f"-std={layout.cxx_standard}"),
+        *("-fvisibility=hidden", "-fvisibility-inlines-hidden", "-Wl,-Bsymbolic"),
+        *("-DTORCH_API_INCLUDE_EXTENSION_H", f"-D_GLIBCXX_USE_CXX11_ABI={int(layout.cxx11_abi)}", *layout.pybind_flags),
+        *(("-DSLIM_WITH_CUDA",) if _with_cuda(machine) else ()),
+        f"-I{FACADE / 'include'}",
+        *(part for path in system for part in ("-isystem", str(path))),
+        *(
+            "libslim.cpp",
+            "-o",
+            "libslim.so",
+            f"-L{layout.library_dir}",
+            "-ltorch_python",
+            "-ltorch",
+            "-ltorch_cpu",
+            "-lc10",
+        ),
+        *(("-ltorch_cuda", "-lc10_cuda") if _with_cuda(machine) else ()),
+    ]
+    run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S)
+    return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
+
+
+def _with_cuda(machine: Machine) -> bool:
+    return machine.layout.cuda is not None and machine.layout.toolkit is not None
+
+
+def _fingerprint(machine: Machine) -> str:
+    digest = hashlib.sha256(repr((machine.layout, machine.cxx, platform.machine())).encode())
+    code = [Path(__file__), Path(__file__).with_name("operators.py"), *sorted(FACADE.rglob("*.*"))]
+    for file in code:
+        digest.update(file.name.encode() + file.read_bytes())
+    return f"slim-{digest.hexdigest()[:32]}"
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
