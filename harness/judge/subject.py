@@ -48,6 +48,9 @@ class Subject(Protocol):
     def detach(self) -> None:
         """Take the slots away again and let go of all outputs."""
 
+    def attend(self) -> None:
+        """Be awake for the round that comes next; its contents are not written yet."""
+
     def round(self, slots: Sequence[int]) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting."""
 

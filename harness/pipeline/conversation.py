@@ -53,20 +53,26 @@ class Conversation:
         return self.ask_timed(request, kind, seconds=seconds, descriptors=descriptors)[0]
 
     def ask_timed(
-        self, request: Frozen, kind: type[M], *, seconds: float = 60.0, descriptors: Sequence[int] = ()
+        self,
+        request: Frozen,
+        kind: type[M],
+        *,
+        seconds: float = 60.0,
+        descriptors: Sequence[int] = (),
+        spin_s: float = 0.0,
     ) -> tuple[M, int]:
-        """Like `ask`, with the monotonic nanosecond at which the answer arrived."""
+        """Like `ask`, with the monotonic nanosecond at which the answer arrived, awake for the first `spin_s`."""
         try:
             self._channel.send(request, descriptors)
         except Closed:
             raise self._died() from None
-        return self._answer(kind, seconds, str(getattr(request, "say", "")))
+        return self._answer(kind, seconds, str(getattr(request, "say", "")), spin_s)
 
-    def _answer(self, kind: type[M], seconds: float, during: str) -> tuple[M, int]:
+    def _answer(self, kind: type[M], seconds: float, during: str, spin_s: float = 0.0) -> tuple[M, int]:
         deadline = time.monotonic() + seconds
         while True:
             try:
-                message, frame = self._channel.receive_frame(ANSWER, deadline=deadline)
+                message, frame = self._channel.receive_frame(ANSWER, deadline=deadline, spin_s=spin_s)
             except Closed:
                 raise self._died() from None
             except Late:

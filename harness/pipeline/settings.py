@@ -26,7 +26,7 @@ class Settings(Frozen):
     isolation: Isolation = "auto"
     timeout_s: float = 60.0
     build_timeout_s: float = 600.0
-    timing_s: float = 4.0
+    timing_s: float = 2.0
     memory_bytes: int = 16 * GIB
 
     @property

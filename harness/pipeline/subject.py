@@ -20,6 +20,8 @@ from harness.wire.memory import Driver, HostArena, device_bytes, element_size, r
 from harness.wire.messages import (
     Attach,
     Attached,
+    Attend,
+    Attending,
     Construct,
     Constructed,
     Describe,
@@ -45,6 +47,8 @@ from harness.wire.values import (
     tensors,
 )
 
+_SPIN_S = 1.0  # how long the judge waits awake for the end of a round
+
 
 class WorkerSubject:
     """The candidate in a worker process that has loaded it. Implements `judge.subject.Subject`."""
@@ -63,6 +67,7 @@ class WorkerSubject:
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s = call_s
+        self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
         self._done: Done | None = None
@@ -90,10 +95,14 @@ class WorkerSubject:
             self._talk.ask(Detach(arena=self._sets[0]), Released)
             self._sets = None
 
+    def attend(self) -> None:
+        if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
+            self._talk.ask(Attend(), Attending)
+
     def round(self, slots: Sequence[int]) -> Round:
         request = Go(slots=tuple(slots))
         started = time.monotonic_ns()
-        answer, at_ns = self._talk.ask_timed(request, Done, seconds=self._call_s)
+        answer, at_ns = self._talk.ask_timed(request, Done, seconds=self._call_s, spin_s=self._spin_s)
         if len(answer.addresses) != len(slots):
             raise SubjectFailed("protocol", f"answered {len(answer.addresses)} of {len(slots)} calls")
         self._done = answer

@@ -66,6 +66,12 @@ class Prepare(Frozen):
     slots: tuple[Value, ...]
 
 
+class Attend(Frozen):
+    """A round comes soon: wait for it awake. Sent before the round's contents are written. Answer: `Attending`."""
+
+    say: Literal["attend"] = "attend"
+
+
 class Go(Frozen):
     """Call the model once per slot, wait for the device, answer `Done` or `Raised`. This is what the clock sees."""
 
@@ -137,6 +143,10 @@ class Prepared(Frozen):
     say: Literal["prepared"] = "prepared"
 
 
+class Attending(Frozen):
+    say: Literal["attending"] = "attending"
+
+
 class Done(Frozen):
     """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
 
@@ -182,10 +192,10 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load | Built | Attach | Construct | Prepare | Go | Describe | Release | Detach, Field(discriminator="say")
+    Load | Built | Attach | Construct | Prepare | Attend | Go | Describe | Release | Detach, Field(discriminator="say")
 ]
 Answer = Annotated[
-    Ready | Build | Loaded | Attached | Constructed | Prepared | Done | Described | Released | Raised,
+    Ready | Build | Loaded | Attached | Constructed | Prepared | Attending | Done | Described | Released | Raised,
     Field(discriminator="say"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

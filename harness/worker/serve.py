@@ -23,6 +23,8 @@ from harness.wire.messages import (
     REQUEST,
     Attach,
     Attached,
+    Attend,
+    Attending,
     Build,
     Built,
     Construct,
@@ -50,6 +52,7 @@ from harness.worker.substitute import CudaAsCpu
 T = TypeVar("T")
 _data_ptr = torch.Tensor.data_ptr
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+_ATTENTION_S = 2.0  # longer than writing the contents of a round takes
 _SOURCE_FILE = "candidate.py"
 
 
@@ -82,12 +85,14 @@ class Server:
         self._outputs: list[Any] = []
         self._substitute: CudaAsCpu | None = None
         self._events: tuple[Any, Any] | None = None
+        self._spin_s = 0.0
 
     def run(self) -> None:
         answers: dict[type, Callable[[Any], Any]] = {
             Load: self._load,
             Construct: self._construct,
             Prepare: self._prepare,
+            Attend: self._attend,
             Go: self._go,
             Describe: self._describe,
             Release: self._release,
@@ -95,9 +100,10 @@ class Server:
         }
         while True:
             try:
-                request, frame = self._channel.receive_frame(REQUEST)
+                request, frame = self._channel.receive_frame(REQUEST, spin_s=self._spin_s)
             except Closed:
                 return
+            self._spin_s = 0.0
             try:
                 if isinstance(request, Attach):
                     answer: Any = self._attach(request, frame.descriptors)
@@ -195,6 +201,10 @@ class Server:
         self._inputs = [decode(slot, tensor) for slot in request.slots]
         return Prepared()
 
+    def _attend(self, _: Attend) -> Attending:
+        self._spin_s = _ATTENTION_S
+        return Attending()
+
     def _go(self, request: Go) -> Done:
         self._outputs = outputs = []
         inputs, model = self._inputs, self._model
@@ -222,7 +232,7 @@ class Server:
         handles: dict[int, DeviceHandle] = {}
 
         def tensor(value: torch.Tensor) -> TensorValue:
-            if value.is_cuda and value.numel() and self._device.type == "cuda" and not self._in_arena(value):
+            if self._device.type == "cuda" and value.is_cuda and value.numel() and not self._in_arena(value):
                 _add_handle(handles, _data_ptr(value))
             return TensorValue(
                 dtype=str(value.dtype).removeprefix("torch."),

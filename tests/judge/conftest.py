@@ -39,6 +39,9 @@ class FunctionSubject:
     def detach(self) -> None:
         self._inputs, self._outputs = [], []
 
+    def attend(self) -> None:
+        pass
+
     def round(self, slots: Sequence[int]) -> Round:
         self.rounds += 1
         started = time.monotonic()
