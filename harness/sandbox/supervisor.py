@@ -119,7 +119,6 @@ class Supervisor:
         self._status: int | None = None  # the process's raw wait status, once it is known
         self._alive = True  # whether the direct child has not been waited for
         self._cause: Cause | None = None
-        self._peak_bytes = 0
         self._terminated = False
         self._oom_kills = processes.kernel_oom_kills()
 
@@ -273,9 +272,7 @@ class Supervisor:
             self._cause = None  # it ended by itself before anything was done about it
         self._kill_everything()
         self._drain_for_good()
-        if watchdog is not None:
-            self._peak_bytes = watchdog.peak_bytes
-        return Ended(exit=self._exit())
+        return Ended(exit=self._exit(watchdog))
 
     def _hear_owner(self) -> None:
         heard = channel.receive(self._control)
@@ -345,7 +342,7 @@ class Supervisor:
             time.sleep(0.001)
         raise SandboxError(f"Process {self._pid} cannot be killed; it hangs in the kernel (a driver, most likely).")
 
-    def _exit(self) -> Exit:
+    def _exit(self, watchdog: "Watchdog | None") -> Exit:
         status = self._status if self._status is not None else signal.SIGKILL
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         signalled = os.WIFSIGNALED(status)
@@ -360,8 +357,9 @@ class Supervisor:
             signal=os.WTERMSIG(status) if signalled else None,
             cause=cause,
             log=self._log.text(),
-            peak_rss_bytes=max(self._peak_bytes, used.ru_maxrss * 1024),
-            cpu_s=used.ru_utime + used.ru_stime,
+            # The kernel forgets what those used who die with their init; the watchdog saw most of it.
+            peak_rss_bytes=max(watchdog.peak_bytes if watchdog else 0, used.ru_maxrss * 1024),
+            cpu_s=max(watchdog.cpu_s if watchdog else 0.0, used.ru_utime + used.ru_stime),
         )
 
     def clean_up(self) -> None:
@@ -411,6 +409,7 @@ class Watchdog:
 
     def __init__(self, limits: Limits, scratch: str | None) -> None:
         self.peak_bytes = 0
+        self.cpu_s = 0.0
         self._limits = limits
         self._scratch = scratch
         self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
@@ -427,7 +426,8 @@ class Watchdog:
         self.peak_bytes = max(self.peak_bytes, memory)
         if memory - self._baseline > self._limits.memory_bytes and self._really(used) > self._limits.memory_bytes:
             return "memory"
-        if sum(one.cpu_s for _, one in used) > self._limits.cpu_s:
+        self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
+        if self.cpu_s > self._limits.cpu_s:
             return "cpu"
         if sum(one.threads for _, one in used) > self._limits.processes:
             return "processes"

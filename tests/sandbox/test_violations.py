@@ -1,0 +1,255 @@
+"""Every layer is proven by an attempt to get through it, in both tiers."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.sandbox import Isolation, Policy, Zygote
+from harness.sandbox.selftest import ATTEMPTS, attempts, run
+
+
+def test_each_attempt_of_the_selftest_is_refused(zygote: Zygote, tier: Isolation) -> None:
+    refused = attempts(zygote, tier)
+    assert refused == dict.fromkeys(ATTEMPTS, True)
+
+
+def test_without_isolation_the_same_attempts_get_through(zygote: Zygote) -> None:
+    """Or the attempts above would prove nothing."""
+    refused = attempts(zygote, "none")
+    assert not refused["read a file outside the allow-list"]
+    assert not refused["write outside its scratch"]
+    assert not refused["connect to the network"]
+    assert not refused["signal another process"]
+
+
+def test_a_readable_path_of_the_policy_can_be_read_and_not_written(candidate, open_folder: Path) -> None:
+    allowed = open_folder / "artifact"
+    allowed.write_text("artifact")
+    (open_folder / "secret").write_text("secret")
+    ran = candidate(
+        f"""
+import os
+report(open({str(allowed)!r}).read())
+for path, mode in (({str(allowed)!r}, "a"), ({str(open_folder / "secret")!r}, "r")):
+    try:
+        open(path, mode)
+        report("opened")
+    except OSError:
+        report("refused")
+try:
+    os.chmod({str(allowed)!r}, 0o777)
+    os.utime({str(allowed)!r})
+    os.unlink({str(allowed)!r})
+    report("unlinked")
+except OSError:
+    report("refused")
+""",
+        readable=(allowed,),
+    )
+    assert ran.reports == ("artifact", "refused", "refused", "refused")
+    assert allowed.exists()
+
+
+def test_a_policy_that_asks_for_the_whole_root_is_refused(zygote: Zygote, tier: Isolation) -> None:
+    from harness.errors import SandboxError
+
+    with pytest.raises(SandboxError, match="whole root"):
+        run(zygote, "", Policy(isolation=tier, readable=(Path("/"),)))
+
+
+def test_the_repository_cannot_be_read_or_written(candidate) -> None:
+    repository = Path(__file__).resolve().parents[2]
+    ran = candidate(f"""
+import os
+for path in ("harness/judge/correctness.py", "reference_solutions", "problems", "pyproject.toml"):
+    path = os.path.join({str(repository)!r}, path)
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path).read()
+        report(path)
+    except OSError:
+        pass
+try:
+    open(os.path.join({str(repository)!r}, "harness", "evil.py"), "w")
+    report("written")
+except OSError:
+    pass
+report("done")
+""")
+    assert ran.reports == ("done",)
+    assert not (repository / "harness" / "evil.py").exists()
+
+
+def test_the_environment_tells_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, tier: Isolation) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("LD_PRELOAD", "")
+    with Zygote.start(preload=("harness.sandbox.selftest",)) as zygote:
+        source = "import os; report(sorted(os.environ)); report('sk-secret' in open('/proc/self/environ').read())"
+        if tier == "full" and zygote.ready().tier != "full":
+            pytest.skip("no full tier")
+        ran = run(zygote, source, Policy(isolation=tier, environment={"HARNESS_TEST": "1"}))
+    names, leaked = ran.reports
+    assert isinstance(names, list)
+    assert not {"OPENAI_API_KEY", "LD_PRELOAD", "SSH_AUTH_SOCK"} & set(names)
+    assert {"HOME", "TMPDIR", "HARNESS_TEST"} <= set(names)
+    assert leaked is False
+
+
+def test_only_the_given_descriptors_are_open(candidate) -> None:
+    read, write = os.pipe()
+    try:
+        ran = candidate(
+            """
+import os
+report(fds)
+os.write(fds[0], b"hello")
+report([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > fds[-1] and os.path.exists(f"/proc/self/fd/{fd}")])
+report(os.read(0, 1).decode())
+""",
+            fds=(write,),
+        )
+        assert os.read(read, 10) == b"hello"
+    finally:
+        os.close(read)
+        os.close(write)
+    assert ran.reports == ([5], [], "")
+
+
+def test_a_broadcast_signal_reaches_nobody_outside(candidate, tmp_path: Path) -> None:
+    # SIGURG is ignored by whoever does not ask for it, so that a hole in the sandbox would harm nobody here.
+    source = (
+        "import signal, sys\nsignal.signal(signal.SIGURG, lambda *_: sys.exit(7))\nprint(flush=True)\nsignal.pause()"
+    )
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE) as victim:
+        assert victim.stdout is not None
+        victim.stdout.readline()
+        candidate("import os, signal\nos.kill(-1, signal.SIGURG)")
+        time.sleep(0.1)
+        assert victim.poll() is None
+        victim.terminate()
+
+
+def test_sockets_of_the_host_cannot_be_reached(candidate, open_folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as abstract:
+        named.bind(str(open_folder / "socket"))
+        named.listen()
+        os.chmod(open_folder / "socket", 0o777)
+        abstract.bind("\0harness-test")
+        abstract.listen()
+        ran = candidate(f"""
+import socket
+for address in ({str(open_folder / "socket")!r}, "\\0harness-test"):
+    try:
+        socket.socket(socket.AF_UNIX).connect(address)
+        report(address)
+    except OSError:
+        pass
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 53))
+    report("udp")
+except OSError:
+    pass
+""")
+    assert ran.reports == ()
+
+
+def test_limits_of_other_processes_cannot_be_changed(candidate) -> None:
+    ran = candidate(f"""
+import os, resource
+try:
+    resource.prlimit({os.getpid()}, resource.RLIMIT_NOFILE)
+    report("limits")
+except OSError:
+    pass
+for change in (lambda: os.setpriority(os.PRIO_PROCESS, {os.getpid()}, 5),
+               lambda: os.sched_setaffinity({os.getpid()}, [0])):
+    try:
+        change()
+        report("changed")
+    except OSError:
+        pass
+report("done")
+""")
+    assert ran.reports == ("done",)
+
+
+def test_it_has_no_capabilities_and_cannot_gain_privileges(candidate) -> None:
+    ran = candidate("""
+status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
+report([status[k].strip("0") for k in ("CapEff", "CapPrm", "CapInh", "CapAmb")])
+report(status["NoNewPrivs"])
+report(status["Seccomp"])
+import os
+try:
+    os.setuid(0)
+except OSError:
+    pass
+report([line.split()[1].strip("0") for line in open("/proc/self/status") if line.startswith("CapEff")])
+""")
+    caps, no_new_privileges, seccomp, afterwards = ran.reports
+    assert caps == ["", "", "", ""]
+    assert (no_new_privileges, seccomp) == ("1", "2")
+    assert afterwards == [""]
+
+
+def test_clone3_falls_back_and_ordinary_programs_run(candidate) -> None:
+    ran = candidate("""
+import subprocess, threading, tempfile, os
+report(subprocess.run(["/bin/sh", "-c", "echo $((6 * 7))"], capture_output=True, text=True).stdout)
+thread = threading.Thread(target=report, args=("thread",)); thread.start(); thread.join()
+with tempfile.NamedTemporaryFile("w+") as file:
+    file.write("x"); file.flush()
+    report(os.path.getsize(file.name))
+import decimal, sqlite3
+report("late imports")
+""")
+    assert ran.reports == ("42\n", "thread", 1, "late imports")
+
+
+def test_the_host_s_processes_cannot_be_looked_into(candidate) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], env={"SECRET": "sk-secret"}) as victim:
+        ran = candidate(f"""
+for name in ("environ", "maps", "mem", "fd/0", "cwd/."):
+    try:
+        import os
+        path = "/proc/{victim.pid}/" + name
+        os.listdir(path) if name == "cwd/." else open(path, "rb").read(1)
+        report(name)
+    except OSError:
+        pass
+""")
+        victim.terminate()
+    assert ran.reports == ()
+
+
+def test_an_owner_can_read_the_worker_s_memory(zygote: Zygote, tier: Isolation) -> None:
+    """The judge depends on it: it reads outputs itself."""
+    import ctypes
+
+    from harness.sandbox.selftest import running
+
+    class Vector(ctypes.Structure):
+        _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+    source = """
+import ctypes, time
+data = ctypes.create_string_buffer(b"from the worker")
+report(ctypes.addressof(data))
+time.sleep(30)
+"""
+    with running(zygote, source, Policy(isolation=tier)) as (worker, answers):
+        address = int(os.read(answers, 100))
+        buffer = ctypes.create_string_buffer(15)
+        local, remote = Vector(ctypes.addressof(buffer), 15), Vector(address, 15)
+        libc = ctypes.CDLL(None, use_errno=True)
+        count = libc.process_vm_readv(worker.pid, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
+        assert (count, buffer.raw) == (15, b"from the worker")
+        os.kill(worker.pid, signal.SIGKILL)
+        ended = worker.wait(5)
+        assert ended is not None
+        assert ended.signal == signal.SIGKILL
