@@ -107,6 +107,7 @@ def examine(submission: Submission, problem: Problem, *, session: Session, on_ph
             zygote=session.zygote,
             build=lambda request: session.build(draft.kind, request, candidate),
             settings=session.settings,
+            readable=session.readable,
         )
     draft.failure = draft.preparation.failure
     return draft
@@ -118,7 +119,13 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         return _evaluated(draft, draft.failure, seat=seat, judgement=None)
     candidate = draft.candidate
     assert candidate is not None
-    job = Job(problem=draft.problem, source=candidate.source, kind=draft.kind, settings=session.settings)
+    job = Job(
+        problem=draft.problem,
+        source=candidate.source,
+        kind=draft.kind,
+        settings=session.settings,
+        readable=session.readable,
+    )
 
     def ask() -> Judgement:
         return seat.judge(job, build=lambda request: session.build(draft.kind, request, candidate), on_phase=on_phase)

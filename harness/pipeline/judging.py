@@ -100,6 +100,7 @@ class JudgeProcess:
         source, workload = sized(job.problem, job.settings.workload, emulated=emulated)
         problem = load_problem(job.problem.title, source, device=self._device, precision=job.settings.precision)
         policy = Policy(
+            readable=job.readable,
             devices=self._gpu is not None,
             limits=job.settings.limits,
             isolation=job.settings.isolation,

@@ -1,5 +1,6 @@
 """What controller and judge say to each other. Both are trusted; the wire is the same."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -30,13 +31,14 @@ class Seated(Frozen):
 
 
 class Job(Frozen):
-    """Judge this candidate on this problem."""
+    """Judge this candidate on this problem. `readable` is what workers may read beside the base system."""
 
     say: Literal["job"] = "job"
     problem: Problem
     source: str
     kind: DeviceKind
     settings: Settings
+    readable: tuple[Path, ...] = ()
 
 
 class Phase(Frozen):

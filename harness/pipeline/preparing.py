@@ -6,6 +6,7 @@ gets as far as it can here and builds the rest on the device's worker.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.judge.failure import SubjectFailed
 from harness.pipeline.conversation import BuildRefused, Conversation
@@ -31,8 +32,16 @@ class Preparation:
     failure: Failed | None
 
 
-def prepare(candidate: Candidate, kind: DeviceKind, *, zygote: Zygote, build: Build, settings: Settings) -> Preparation:
-    """Import `candidate` and build what it asks for."""
+def prepare(
+    candidate: Candidate,
+    kind: DeviceKind,
+    *,
+    zygote: Zygote,
+    build: Build,
+    settings: Settings,
+    readable: tuple[Path, ...],
+) -> Preparation:
+    """Import `candidate` and build what it asks for. `readable` is what it may read beside the base system."""
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
     logs: list[str] = []
 
@@ -45,7 +54,7 @@ def prepare(candidate: Candidate, kind: DeviceKind, *, zygote: Zygote, build: Bu
 
     failure: Failed | None = None
     channel, theirs = Channel.pair()
-    policy = Policy(devices=False, limits=settings.limits, isolation=settings.isolation)
+    policy = Policy(readable=readable, devices=False, limits=settings.limits, isolation=settings.isolation)
     with channel:
         with theirs:
             worker = zygote.spawn_worker("harness.worker.serve:main", [theirs.fileno()], policy)

@@ -168,6 +168,9 @@ class Session:
         self.zygote, self.settings = zygote, settings
         self.seats = [JudgeSeat(zygote, device) for device in devices]
         self._cache = ArtifactCache()
+        self.readable = (self._cache.root / "tools",)
+        """What workers may read beside the base system: the libraries of ours that built extensions are linked to."""
+        self.readable[0].mkdir(parents=True, exist_ok=True)
         self._builders: dict[DeviceKind, Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
