@@ -5,12 +5,12 @@ the candidate's optimisation flags are dropped, and what it asked of nvcc is kep
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from harness.build.recipe import Extras, Plan, plan_build, split_flags
 from harness.build.slim import beyond_the_facade, mentioned_headers, slim_extras
 from harness.build.slim_tool import slim_tool
-from harness.build.sources import candidate_texts, source_files
+from harness.build.sources import SourceFile, candidate_texts, source_files
 from harness.build.toolchain import Refused, SteppedBack, Surroundings, Toolchain
 from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, NotEmulated, rewrite
 from harness.schema import BuildRequest
@@ -26,8 +26,8 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
         raise SteppedBack(f"the source uses {beyond}")
     rewritten, notes = _rewritten(request)
     facade = slim_extras(tool, around)
-    extras = Extras(first=(str(INCLUDE_DIR), *facade.first), linked=facade.linked, cxx_flags=_cxx_flags())
-    plan = plan_build(rewritten, source_files(rewritten), around.machine, extras)
+    extras = Extras(first=(str(INCLUDE_DIR), *facade.first), linked=facade.linked, cxx_flags=COMPILE_FLAGS)
+    plan = plan_build(rewritten, _files(rewritten), around.machine, extras)
     # The emulation's own headers are written in terms of Half and BFloat16.
     headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool)
     return Plan(
@@ -37,13 +37,16 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
 
 def _plan_stock(request: BuildRequest, around: Surroundings) -> Plan:
     rewritten, notes = _rewritten(request)
-    extras = Extras(first=(str(INCLUDE_DIR),), cxx_flags=_cxx_flags())
-    plan = plan_build(rewritten, source_files(rewritten), around.machine, extras)
+    extras = Extras(first=(str(INCLUDE_DIR),), cxx_flags=COMPILE_FLAGS)
+    plan = plan_build(rewritten, _files(rewritten), around.machine, extras)
     return Plan(files=plan.files, compile=plan.compile, link=plan.link, output=plan.output, notes=tuple(notes))
 
 
-def _cxx_flags() -> tuple[str, ...]:
-    return (*COMPILE_FLAGS, "-include", HEADER)
+def _files(rewritten: BuildRequest) -> Iterator[SourceFile]:
+    """The files to compile, with the emulation's header on top of those that need it."""
+    for file in source_files(rewritten):
+        needed = file.compiled and (file.language == "cuda" or "cuda_emulation" in file.text)
+        yield file.with_text(f'#include "{HEADER}"\n#line 1 "{file.name}"\n{file.text}') if needed else file
 
 
 def _rewritten(request: BuildRequest) -> tuple[BuildRequest, list[str]]:
