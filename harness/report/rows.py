@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from harness.report.entry import Entry, VerdictPart
 from harness.report.metrics import fast_p, geometric_mean
@@ -73,7 +74,11 @@ class Row(Frozen):
             -(self.fast_1 or 0.0),
             -(self.geomean_speedup or 0.0),
             -(self.fast_0 or 0.0),
-            *_Group.of_row(self).names,
+            self.model,
+            self.run,
+            self.device,
+            self.device_name,
+            self.precision,
         )
 
 
@@ -106,10 +111,10 @@ def leaderboard(runs: Mapping[str, Iterable[Record | Entry]]) -> Leaderboard:
 
     Rows are apart by model, run, device and precision: an emulated, a CPU and a GPU result are never one number.
     """
-    tallies: dict[_Group, _Tally] = {}
+    tallies: dict[_Group, _Tally] = defaultdict(_Tally)
     for run, records in runs.items():
         for record in records:
-            tallies.setdefault(_Group.of(run, record), _Tally()).add(record)
+            tallies[_Group.of(run, record)].add(record)
     rows = {group: _row(group, tally) for group, tally in tallies.items()}
     ranked = sorted(rows, key=lambda group: rows[group].order)
     return Leaderboard(
@@ -118,8 +123,7 @@ def leaderboard(runs: Mapping[str, Iterable[Record | Entry]]) -> Leaderboard:
     )
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     model: str
     run: str
     device: DeviceKind
@@ -130,14 +134,6 @@ class _Group:
     def of(cls, run: str, record: Record | Entry) -> "_Group":
         device = record.device
         return cls(record.submission.model, run, device.kind, device.name, record.problem.workload.precision)
-
-    @classmethod
-    def of_row(cls, row: Row) -> "_Group":
-        return cls(row.model, row.run, row.device, row.device_name, row.precision)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.model, self.run, self.device, self.device_name, self.precision
 
     @property
     def place(self) -> _Place:
@@ -191,10 +187,11 @@ class _Tally:
         if speedup is not None:
             self.speedups.append(speedup.value)
         submission = record.submission
-        answer = Best(problem=title, submission=submission.path, sample=submission.sample, speedup=speedup)
+        quality = _quality(speedup, submission.path, submission.sample)
         known = self.problems[title]
-        if known is None or _quality(answer) < _quality(known):
-            self.problems[title] = answer
+        if known is None or quality < _quality(known.speedup, known.submission, known.sample):
+            best = Best(problem=title, submission=submission.path, sample=submission.sample, speedup=speedup)
+            self.problems[title] = best
 
 
 def _got_past_build(record: Record | Entry) -> bool:
@@ -212,10 +209,9 @@ def _speedup(record: Record | Entry) -> Interval | None:
     return speedup if math.isfinite(speedup.value) and speedup.value > 0 else None
 
 
-def _quality(answer: Best) -> tuple[float, str, int]:
+def _quality(speedup: Interval | None, submission: str, sample: int) -> tuple[float, str, int]:
     """Smaller is better: timed before not timed, fast before slow, names settle what is left."""
-    speedup = -answer.speedup.value if answer.speedup else 0.0
-    return speedup, answer.submission, answer.sample
+    return -speedup.value if speedup else 0.0, submission, sample
 
 
 def _row(group: _Group, tally: _Tally) -> Row:
@@ -288,7 +284,7 @@ def _natural(title: str) -> tuple[tuple[int, str], ...]:
 
 def _problem_best(title: str, place: _Place, answers: Sequence[tuple[int, Best | None]]) -> ProblemBest:
     solved = [(best, rank) for rank, best in answers if best is not None]
-    best, rank = min(solved, key=lambda each: (_quality(each[0])[0], each[1]), default=(None, None))
+    best, rank = min(solved, key=_quality_then_rank, default=(None, None))
     device, device_name, precision = place
     return ProblemBest(
         problem=title,
@@ -300,3 +296,8 @@ def _problem_best(title: str, place: _Place, answers: Sequence[tuple[int, Best |
         asked=len(answers),
         solved=len(solved),
     )
+
+
+def _quality_then_rank(answer: tuple[Best, int]) -> tuple[float, int]:
+    best, rank = answer
+    return -best.speedup.value if best.speedup else 0.0, rank

@@ -266,7 +266,7 @@ def _flag_lines(flag: Flag, extraction: Extraction | None, source: str | None) -
     text = source.splitlines()
     for line in flag.lines:
         if line <= len(text):
-            yield Text.assemble((f"{line + shift:>5} ", "cyan"), plain(text[line - 1]))
+            yield Text.assemble((f"{line + shift:>5} ", "cyan"), plain(text[line - 1].expandtabs(4)))
 
 
 def _provisos(record: Record) -> Iterator[RenderableType]:

@@ -1,0 +1,48 @@
+import pytest
+
+from harness.report.escape import csv_cell, markdown_cell, one_cell, plain
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("two\nlines\tand é 中 ✓", "two\nlines\tand é 中 ✓"),
+        ("dos\r\nline", "dos\nline"),
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("overwritten\rover", "overwritten\\rover"),
+        ("\x9b2J", "\\x9b2J"),
+        ("user\u202etxt.exe", "user\\u202etxt.exe"),
+        ("lone \ud800", "lone \\ud800"),
+    ],
+)
+def test_a_terminal_is_shown_what_it_would_otherwise_obey(text, shown):
+    assert plain(text) == shown
+
+
+def test_a_cell_is_one_line():
+    assert one_cell("  a\n\n b\tc  ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a|b", "a\\|b"),
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("[click](https://x.y)", "\\[click\\](https\\://x.y)"),
+        ("`code` *b* _i_ ~s~ $m$", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$m\\$"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("line\nbreak", "line break"),
+    ],
+)
+def test_a_markdown_cell_means_nothing_but_itself(text, cell):
+    assert markdown_cell(text) == cell
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK()", "+1", "-1", "@SUM(A1)", "\tx"])
+def test_a_csv_cell_is_no_formula(text):
+    assert csv_cell(text) == f"'{text}"
+
+
+def test_a_harmless_csv_cell_stays_as_it_is():
+    assert csv_cell("gpt-4, o=1") == "gpt-4, o=1"
