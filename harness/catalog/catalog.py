@@ -4,10 +4,10 @@ import ast
 import difflib
 import hashlib
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.catalog.source import parse
 from harness.errors import InputError, ProblemError
 from harness.schema import Problem
 
@@ -15,6 +15,7 @@ REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 
 _KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d+)_problem_(?P<number>\d+)")
 _LEVEL = re.compile(r"level_?(?P<level>\d+)")
+_MODEL = re.compile(rb"^class Model\b", re.MULTILINE)
 _NUMBER = re.compile(r"(?P<number>\d+)(?:_|$)")
 # Where a folder keeps its problems: in itself, as a checkout of KernelBench does, or as this repository does.
 _PLACES = ("", "KernelBench", "KernelBench/KernelBench", "problems")
@@ -103,17 +104,7 @@ def read_problem(path: Path) -> Problem:
 
 def check(problem: Problem) -> Problem:
     """Return `problem` if its module defines what a problem must; the code is not run. Raises ProblemError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(problem.source)
-    except (SyntaxError, ValueError) as error:
-        line = f" on line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        what = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ProblemError(f"The problem {problem.title} is not valid Python{line}: {what}.") from error
-    except (RecursionError, MemoryError) as error:
-        raise ProblemError(f"The problem {problem.title} is nested too deeply to be parsed.") from error
-    defined = {name for statement in tree.body for name in _names(statement)}
+    defined = {name for statement in parse(problem).body for name in _names(statement)}
     missing = [name for name in REQUIRED if name not in defined]
     if missing:
         raise ProblemError(
@@ -145,10 +136,25 @@ def _own_catalog() -> Catalog:
 
 
 def _with_levels(root: Path) -> dict[str, Path]:
-    """The problems of a folder that keeps its sets in `level1`, `level2`, ...; empty where it does not."""
+    """The problems of a folder that keeps its sets in `level1`, `level2`, ...; empty where it does not.
+
+    Other folders beside those count by file, where it defines `Model`: they may be sets of the user's own, or the
+    source and scripts of a checkout.
+    """
     if not root.is_dir() or not any(_LEVEL.fullmatch(child.name) and child.is_dir() for child in root.iterdir()):
         return {}
-    return {title: path for title, path in _problem_files(root).items() if "/" in title}
+    return {
+        title: path
+        for title, path in _problem_files(root).items()
+        if _LEVEL.fullmatch(title.partition("/")[0]) or _mentions_model(path)
+    }
+
+
+def _mentions_model(path: Path) -> bool:
+    try:
+        return _MODEL.search(path.read_bytes()) is not None
+    except OSError:  # not readable, so nothing that the user meant to run
+        return False
 
 
 def _problem_files(root: Path) -> dict[str, Path]:

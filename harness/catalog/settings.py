@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from harness.catalog.source import parse
 from harness.errors import InputError
 from harness.schema import Problem, Workload
 
@@ -39,8 +40,8 @@ def numeric_settings(problem: Problem) -> dict[str, Number]:
     """The names to which the problem's module assigns a number, with their values, in the order of the file.
 
     A number is a literal or an expression of literals (`1024 * 16`). Names that follow from others (`shape = (dim,)`,
-    `half = dim // 2`) are not settings: they change along with what they follow from. Raises InputError for a source
-    that is not Python.
+    `half = dim // 2`) are not settings: they change along with what they follow from. Raises ProblemError for a
+    source that is not Python.
     """
     return {setting.name: setting.value for setting in _settings(problem)}
 
@@ -48,23 +49,31 @@ def numeric_settings(problem: Problem) -> dict[str, Number]:
 def apply_settings(problem: Problem, settings: Mapping[str, Number]) -> tuple[str, Workload]:
     """The problem's source with module-level numbers replaced, and the workload that this makes.
 
-    Everything else in the source stays as it is, line by line. `Workload.reduced` is False: only the caller knows
-    whether a size was made smaller for want of a GPU. Raises InputError for a name that the problem does not set, for
-    a fraction where it has a whole number, and for two values where one assignment serves both names.
+    Everything else in the source stays as it is, line by line. Where one assignment serves several names
+    (`height = width = 14`), setting one sets all, and the workload holds all. `Workload.reduced` is False: only the
+    caller knows whether a size was made smaller for want of a GPU.
+
+    Raises InputError for a name that the problem does not set, for a fraction where it has a whole number, and for
+    two values for names that share one; ProblemError for a source that is not Python.
     """
     places = _settings(problem)
     original = {place.name: place.value for place in places}
     wanted = {name: _fitting(name, value, original, problem.title) for name, value in settings.items()}
-    edits: dict[tuple[int, int], tuple[ast.expr, Number, str]] = {}
+    shared: dict[tuple[int, int], list[_Setting]] = {}
     for place in places:
-        if place.name not in wanted:
+        shared.setdefault((place.node.lineno, place.node.col_offset), []).append(place)
+    edits: list[tuple[ast.expr, Number]] = []
+    for together in shared.values():
+        named = [place.name for place in together if place.name in wanted]
+        if not named:
             continue
-        at = place.node.lineno, place.node.col_offset
-        _, value, other = edits.setdefault(at, (place.node, wanted[place.name], place.name))
-        if value != wanted[place.name]:
-            raise InputError(f"{problem.title} gives {other} and {place.name} the same number; set both alike.")
-    replaced = _replace(problem.source, [(node, value) for node, value, _ in edits.values()])
-    return replaced, Workload(settings=wanted, original={name: original[name] for name in wanted})
+        value = wanted[named[0]]
+        if any(wanted[name] != value for name in named):
+            raise InputError(f"{problem.title} gives {' and '.join(named)} the same number; set both alike.")
+        edits.append((together[0].node, value))
+        wanted |= {place.name: value for place in together}
+    workload = Workload(settings=wanted, original={name: original[name] for name in wanted})
+    return _replace(problem.source, edits), workload
 
 
 def _fitting(name: str, value: Number, original: Mapping[str, Number], title: str) -> Number:
@@ -96,10 +105,7 @@ def _lines(source: str) -> list[str]:
 
 
 def _settings(problem: Problem) -> list[_Setting]:
-    try:
-        tree = ast.parse(problem.source)
-    except (SyntaxError, ValueError) as error:
-        raise InputError(f"The problem {problem.title} is not valid Python: {error}.") from error
+    tree = parse(problem)
     changed = {
         statement.target.id
         for statement in tree.body
@@ -124,7 +130,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[_Setting]:
             if number is not None:
                 yield _Setting(name, number, value)
         case ((ast.Tuple(elts=targets) | ast.List(elts=targets)), (ast.Tuple(elts=values) | ast.List(elts=values))):
-            if len(targets) == len(values):
+            if len(targets) == len(values) and not any(isinstance(one, ast.Starred) for one in (*targets, *values)):
                 for one, other in zip(targets, values, strict=True):
                     yield from _pairs(one, other)
 

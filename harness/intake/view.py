@@ -90,6 +90,9 @@ class View:
     def name_of(self, node: ast.AST) -> str:
         return dotted(node, self.aliases)
 
+    def meaning(self, name: str) -> str:
+        return _meaning(name, self.aliases)
+
 
 def is_below(name: str, *prefixes: str) -> bool:
     """Whether a dotted name is one of `prefixes` or lies below it."""

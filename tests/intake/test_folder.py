@@ -119,7 +119,7 @@ def test_a_table_in_another_encoding_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_submissions_says_what_belongs_there(tmp_path: Path) -> None:
     write(tmp_path, "README.md")
-    with pytest.raises(InputError, match="holds no submissions.*level_1_problem_19_sample_0_kernel.py"):
+    with pytest.raises(InputError, match=r"holds no submissions.*level_1_problem_19_sample_0_kernel\.py"):
         read_folder(tmp_path)
 
 
@@ -149,5 +149,5 @@ def test_bytes_that_are_not_text_are_data(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_one_sentence_each(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="There is no file"):
         read_submission(tmp_path / "missing.py")
-    with pytest.raises(InputError, match="is a folder; .*harness batch"):
+    with pytest.raises(InputError, match=r"is a folder; .*harness batch"):
         read_submission(tmp_path)

@@ -58,6 +58,13 @@ def tensor_subclass(view: View) -> Findings:
     for call in view.methods_called("_make_subclass", "_make_wrapper_subclass", "as_subclass"):
         yield Finding(f"calls {call.name.rpartition('.')[2]}", call.line)
     yield from mentions(view.uses_of("types.MethodType"), "binds methods to an object by")
+    functions = {one.name for one in view.nodes if isinstance(one, ast.FunctionDef)}
+    for one in view.nodes:
+        match one:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner), attr=attr)], value=value):
+                callable_ = isinstance(value, ast.Lambda) or (isinstance(value, ast.Name) and value.id in functions)
+                if callable_ and view.meaning(owner).startswith("~") and owner not in ("self", "cls"):
+                    yield Finding(f"gives {owner} a .{attr} of its own", one.lineno)
 
 
 def cache_pinning(view: View) -> Findings:

@@ -42,7 +42,8 @@ def native(view: View, pattern: str, what: str) -> Findings:
 
 
 def last(call: Call) -> str:
-    return call.name.rpartition(".")[2]
+    """The last part of what is called, imported or not: "load_inline" for `cpp_extension.load_inline(...)`."""
+    return call.name.rpartition(".")[2].lstrip("~")
 
 
 def calls_in(body: Sequence[ast.AST], view: View) -> Iterator[Call]:

@@ -18,6 +18,7 @@ _UNFILLED = frozenset({"empty", "empty_like", "zeros", "zeros_like", "ones", "on
 _SAME_VALUES = frozenset(
     {"view", "reshape", "contiguous", "clone", "detach", "to", "cuda", "float", "view_as", "flatten"}
 )
+_BUILDERS = frozenset({"load_inline", "load"})
 _BROAD = frozenset({"", "Exception", "BaseException", "RuntimeError", "ImportError", "OSError", "AttributeError"})
 
 
@@ -41,7 +42,7 @@ def fallback(view: View) -> Findings:
     """Goes on with PyTorch where its own kernel fails: what is timed may not be the kernel."""
     for node in view.nodes:
         if isinstance(node, ast.Try):
-            builds = any(last(call) in ("load_inline", "load") for call in calls_in(node.body, view))
+            builds = any(last(call) in _BUILDERS for call in calls_in(node.body, view))
             for handler in node.handlers:
                 yield from _fallback_of(handler, view, builds=builds)
 
@@ -50,7 +51,7 @@ def no_kernel(view: View) -> Findings:
     """Has no kernel of its own: whatever it wins is PyTorch's."""
     triton = any(view.uses_of("triton"))
     raw = any(last(call) in ("RawKernel", "RawModule", "_compile_kernel") for call in view.calls)
-    loads = any(last(call) in ("load_inline", "load") for call in view.calls)
+    loads = any(last(call) in _BUILDERS for call in view.calls)
     if not (triton or raw or loads or view.native):
         yield Finding("defines no kernel: PyTorch does all the work", 1)
 
@@ -217,10 +218,11 @@ def _fallback_of(handler: ast.ExceptHandler, view: View, *, builds: bool) -> Fin
     inside = [node for statement in handler.body for node in ast.walk(statement)]
     if not names & _BROAD or any(isinstance(node, ast.Raise) for node in inside):
         return
-    if builds:
+    calls = list(calls_in(handler.body, view))
+    if builds and not any(last(call) in _BUILDERS for call in calls):
         yield Finding("goes on without its kernel where the build fails", handler.lineno)
-    for call in calls_in(handler.body, view):
-        if is_below(call.name, "torch", "~self") and last(call) not in _ALLOCATORS:
+    for call in calls:
+        if is_below(call.name, "torch", "~self") and last(call) not in _ALLOCATORS | _BUILDERS:
             yield Finding(f"calls {call.name} where its kernel fails", call.line)
 
 
