@@ -229,14 +229,20 @@ class _Case:
     def _estimate(self, example: list[Any]) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""
         sets = self._one_slot(example)
-        best = self._call_s
-        for _ in range(3):
-            sets.write(0, example)
-            self._wait()
-            best = min(best, self._candidate.round([0, 0, 0, 0]).seconds / 4)
-            self._candidate.release()
+
+        def best_of(calls: int) -> float:
+            seconds = []
+            for _ in range(3):
+                sets.write(0, example)
+                self._wait()
+                seconds.append(self._candidate.round([0] * calls).seconds)
+                self._candidate.release()
+            return min(seconds)
+
+        few, many = 1, 5 if self._call_s > 1e-3 else 21
+        estimate = (best_of(many) - best_of(few)) / (many - few)  # the difference is free of the hand-over
         self._drop_sets()
-        return best
+        return max(estimate, 1e-6)
 
     def _verify_round(self, subject: Subject, written: dict[int, list[Any]]) -> None:
         assert self._oracle is not None

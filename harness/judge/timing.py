@@ -28,6 +28,7 @@ MAX_SETS = 256
 MIN_ROUNDS = 10
 MAX_ROUNDS = 200
 WARM_UP_ROUNDS = 2
+EMPTY_ROUNDS = 7
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.3
@@ -111,16 +112,17 @@ def measure(
     for _ in range(WARM_UP_ROUNDS):
         one_round(candidate, keep=False, check=False)
         one_round(reference, keep=False, check=False)
-        reference.round([])
+    for _ in range(EMPTY_ROUNDS):
+        empty_round()
+    hand_over_s = _median(empty_s)
     started = time.monotonic()
     chance = random.SystemRandom()
     mine, theirs = taken[id(candidate)], taken[id(reference)]
     while True:
-        empty_round()
+        # Nothing stands between the rounds: whose round came before tells in the next, and ABBA shares that out.
         for subject in (candidate, reference, reference, candidate):
             one_round(subject, keep=True, check=subject is candidate and chance.random() < VERIFIED_SHARE)
         rounds = len(mine.round_s)
-        hand_over_s = _median(empty_s)
         mine_ms, theirs_ms = (samples.call_ms(hand_over_s, len(slots)) for samples in (mine, theirs))
         speedup = ratio_of_medians(theirs_ms, mine_ms)
         narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
