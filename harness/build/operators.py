@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_METHOD = re.compile(r"^  (?!using|template|friend|static|return)(\S[^;{}=]*?\b(\w+)\(.*\) const;)$", re.MULTILINE)
+_METHOD = re.compile(r"^  ((?:const )?(?:at::|::std::|c10::|void |bool |int64_t |double )[^\n;{}=]*?\b(\w+)\(.*\) const;)$", re.MULTILINE)
 _METHOD_BODY = re.compile(r"^inline [^\n]*? Tensor::(\w+)\([^\n]*\) const \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _FACTORY = re.compile(r"^inline at::Tensor (\w+)\([^\n]*\) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _FUNCTION = re.compile(r"^inline [^\n(]*?[ &](\w+)\(", re.MULTILINE)
@@ -22,6 +22,8 @@ _SCALAR_ROWS = re.compile(
 _NOT_PUBLIC = ("_ops.h", "_native.h", "_dispatch.h", "_meta.h")
 # Hand-written in the facade's Tensor, so torch's own text must not come a second time.
 _OURS = frozenset({"contiguous", "type", "data", "size", "stride", "is_floating_point", "is_complex"})
+# Factories that are written by hand in torch too, over classes that the facade does not have.
+_BEYOND = frozenset({"tensor", "from_blob"})
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def read_operators(include: Path) -> Operators:
     return Operators(
         methods={name: lines for name, lines in methods.items() if name in bodies and name not in _OURS},
         bodies={name: texts for name, texts in bodies.items() if name in methods and name not in _OURS},
-        factories=_grouped((found.group(1), found.group(0)) for found in _FACTORY.finditer(factories)),
+        factories=_grouped(
+            (found.group(1), found.group(0)) for found in _FACTORY.finditer(factories) if found.group(1) not in _BEYOND
+        ),
         functions=functions,
         structs=structs,
     )
@@ -114,7 +118,7 @@ def _scan_headers(folder: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
         text = header.read_text()
         if header.name.endswith("_ops.h"):
             structs.update(dict.fromkeys(_STRUCT.findall(text), header.name))
-        elif not header.name.endswith(_NOT_PUBLIC):
+        elif not header.name.endswith(_NOT_PUBLIC) and header.stem not in _BEYOND:
             functions += [(name, header.name) for name in dict.fromkeys(_FUNCTION.findall(text))]
     return _grouped(functions), structs
 

@@ -7,6 +7,14 @@
 #include <slim/options.h>
 #ifdef SLIM_ACCESSORS
 #include <ATen/core/TensorAccessor.h>
+#ifdef CUDA_EMULATION
+namespace at {
+template <typename T>
+struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone
+  typedef T* __restrict__ PtrType;
+};
+}  // namespace at
+#endif
 #endif
 
 namespace at {
@@ -15,6 +23,8 @@ struct Generator;
 class Tensor;
 class OptionalTensorRef;
 using TensorList = c10::ArrayRef<Tensor>;
+class Dimname;  // named tensors, which torch gave up after 2.11: only declarations mention them
+using DimnameList = c10::ArrayRef<Dimname>;
 using ITensorListRef = c10::IListRef<Tensor>;
 using IOptTensorListRef = c10::IListRef<OptionalTensorRef>;
 using c10::OptionalIntArrayRef;
