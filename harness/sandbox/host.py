@@ -74,6 +74,29 @@ def readable_base(packages: Iterable[str] = ("torch", "numpy", "triton")) -> tup
     return tuple(dict.fromkeys(str(path) for path in candidates if path.exists() and path != Path("/")))
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How an allow-list becomes a file system: real paths to bind, none within another, and links that lead there."""
+
+    binds: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+
+
+def layout(paths: Iterable[str]) -> Layout:
+    """Sort an allow-list out. Where a path is or runs over a link (/lib to /usr/lib), a link stands in for it."""
+    real = {path: os.path.realpath(path) for path in paths}
+    binds: list[str] = []
+    for path in sorted(set(real.values())):
+        if not any(os.path.commonpath((path, above)) == above for above in binds):
+            binds.append(path)
+    links = tuple(
+        (path, target)
+        for path, target in sorted(real.items())
+        if path != target and not any(os.path.commonpath((path, bind)) == bind for bind in binds)
+    )
+    return Layout(tuple(binds), links)
+
+
 def _open_to_others(path: str) -> bool:
     """Whether any user can get at `path`."""
     real = Path(path).resolve()

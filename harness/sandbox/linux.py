@@ -5,11 +5,10 @@ Every function raises OSError with the kernel's errno.
 
 import ctypes
 import os
-import platform
 import signal
 from typing import Final
 
-MACHINE: Final = platform.machine()
+MACHINE: Final = os.uname().machine
 SUPPORTED: Final = MACHINE in ("x86_64", "aarch64")
 
 CLONE_NEWNS: Final = 0x0002_0000

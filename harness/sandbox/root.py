@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.sandbox import host, linux
@@ -35,7 +34,7 @@ def enter(root: Root) -> None:
 
     Raises OSError where the kernel or a container's profile forbids a step.
     """
-    real = {path: os.path.realpath(path) for path in root.readable}
+    layout = host.layout(root.readable)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", "/tmp", "tmpfs", _PLAIN, "mode=0755,size=1m")
     os.mkdir("/tmp" + _OLD)
@@ -43,11 +42,15 @@ def enter(root: Root) -> None:
     os.chdir("/")
     for place in (SCRATCH, SHARED_MEMORY):  # before the binds, some of which may lie below them
         os.makedirs(place)
-        linux.mount("tmpfs", place, "tmpfs", _PLAIN, f"mode=1777,size={root.scratch_bytes}")
-    system = ["/sys"] if root.devices else ["/sys/devices/system"]
-    _bind_read_only([*real.values(), *filter(lambda path: os.path.exists(_OLD + path), system)])
-    for path, target in real.items():
-        _link(path, target)
+        files = max(1000, root.scratch_bytes // 4096)  # an empty one takes memory too
+        linux.mount("tmpfs", place, "tmpfs", _PLAIN, f"mode=1777,size={root.scratch_bytes},nr_inodes={files}")
+    system = "/sys" if root.devices else "/sys/devices/system"
+    for path in (*layout.binds, *([system] if os.path.exists(_OLD + system) else ())):
+        _bind(path)
+        _make_read_only(path)
+    for path, target in layout.links:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.symlink(target, path)
     _make_etc()
     _make_dev(root)
     os.mkdir("/proc")
@@ -56,16 +59,6 @@ def enter(root: Root) -> None:
     os.rmdir(_OLD)
     linux.mount("none", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | _PLAIN)
     os.chdir(SCRATCH)
-
-
-def _bind_read_only(paths: Iterable[str]) -> None:
-    bound: list[str] = []
-    for path in sorted(set(paths)):
-        if any(os.path.commonpath((path, above)) == above for above in bound):
-            continue
-        _bind(path)
-        _make_read_only(path)
-        bound.append(path)
 
 
 def _bind(path: str) -> None:
@@ -93,13 +86,6 @@ def _mount_points_below(path: str) -> list[str]:
     with open(f"{_OLD}/proc/thread-self/mountinfo") as table:
         points = [line.split()[4].encode().decode("unicode_escape") for line in table]
     return [point for point in points if point == path or point.startswith(path + "/")]
-
-
-def _link(path: str, target: str) -> None:
-    """Make `path` lead to `target` where they differ (/lib to /usr/lib, say)."""
-    if path != target and not os.path.lexists(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.symlink(target, path)
 
 
 def _make_etc() -> None:

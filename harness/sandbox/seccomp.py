@@ -7,12 +7,12 @@ tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.
 """
 
 import errno
-import platform
+import os
 import struct
 from typing import Final
 
 _ABSENT: Final = -1
-_DENIED: Final = {
+DENIED: Final = {
     # other processes
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -102,7 +102,7 @@ def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-class _Program:
+class Program:
     """Blocks that each look at one call; what no block answers is allowed."""
 
     def __init__(self, machine: str) -> None:
@@ -132,6 +132,11 @@ class _Program:
             [_op(_LOAD, _ARGS + 8 * argument), _op(_JSET, bits, 0, 1), _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)],
         )
 
+    def deny_namespaces(self) -> None:
+        """Whichever call could make a new one, but unshare."""
+        self.deny(_CLONE3, _ENOSYS)
+        self.deny_if_any_bit(_CLONE, 0, _NEW_NAMESPACES)
+
     def deny_values(self, numbers: tuple[int, int], argument: int, values: tuple[int, ...]) -> None:
         """If the low half of the argument is one of the values."""
         tests = [_op(_JEQ, value, len(values) - index, 0) for index, value in enumerate(values)]
@@ -148,7 +153,7 @@ class _Program:
 
 
 def program(
-    *, network: bool, other_processes: bool, signals: bool, pid: int = 0, machine: str = platform.machine()
+    *, network: bool, other_processes: bool, signals: bool, pid: int = 0, machine: str = os.uname().machine
 ) -> bytes:
     """The filter for one worker.
 
@@ -159,11 +164,10 @@ def program(
     """
     if machine not in _AUDIT_ARCH:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
-    code = _Program(machine)
-    for numbers in _DENIED.values():
+    code = Program(machine)
+    for numbers in DENIED.values():
         code.deny(numbers)
-    code.deny(_CLONE3, _ENOSYS)
-    code.deny_if_any_bit(_CLONE, 0, _NEW_NAMESPACES)
+    code.deny_namespaces()
     code.deny_values(_PRCTL, 0, (_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_PTRACER))
     if not network:
         code.allow_values_only(_SOCKET, 0, (_AF_UNIX,))

@@ -14,10 +14,10 @@ import gc
 import os
 import resource
 import select
-import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -69,6 +69,7 @@ _FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the super
 _TICK_S = 0.025
 _WATCH_SHARE = 0.05  # of one core, at most, goes into watching
 _SCRATCH_EVERY_S = 1.0
+_BLOCK_BYTES = 4096
 _READ_BYTES = 1 << 16
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
 
@@ -363,18 +364,10 @@ class Supervisor:
         )
 
     def clean_up(self) -> None:
-        """Remove the scratch folder, whatever the process did to its permissions."""
-        if self._scratch is None:
-            return
-
-        def pry_open(function: Callable[[str], object], path: str, _error: object) -> None:
-            with contextlib.suppress(OSError):
-                os.chmod(os.path.dirname(path), 0o700)
-                os.chmod(path, 0o700)
-                function(path)
-
-        shutil.rmtree(self._scratch, onerror=pry_open)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        """Remove the scratch folder, whatever the process did to its permissions and however deep it dug."""
+        if self._scratch is not None:
+            for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows links, nor minds the depth
+                subprocess.run([*command, "--", self._scratch], stderr=subprocess.DEVNULL, check=False)
 
 
 def _wake_on_signals() -> int:
@@ -443,14 +436,24 @@ class Watchdog:
         if self._scratch is None or time.monotonic() < self._scratch_next:
             return False
         started = time.monotonic()
-        total = 0
-        for folder, _, names in os.walk(self._scratch):
-            for name in names:
-                with contextlib.suppress(OSError):
-                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
+        total = _bytes_below(self._scratch)
         now = time.monotonic()
         self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / _WATCH_SHARE)
         return total > self._limits.scratch_bytes
+
+
+def _bytes_below(folder: str) -> int:
+    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep."""
+    total = 0
+    folders = [folder]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * 512)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return total
 
 
 class _Process:

@@ -177,7 +177,12 @@ os.makedirs("a/b")
 open("a/b/file", "w").close()
 os.chmod("a/b", 0)
 os.chmod("a", 0)
-report(os.getcwd())
+os.symlink("/usr", "link")
+top = os.getcwd()
+for _ in range(1500):
+    os.mkdir("d")
+    os.chdir("d")
+report(top)
 """
     with running(zygote, source, Policy(isolation=tier)) as (worker, answers):
         assert worker.wait(10) is not None

@@ -1,0 +1,119 @@
+"""Compilers are confined by either method, and cost what a candidate's source may not make them cost."""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ToolchainError
+from harness.sandbox import Isolation, bubblewrap, run_tool, tool_confinement
+
+SECRET = "a-secret-of-ours"
+
+
+@pytest.fixture(params=["full", "basic"])
+def method(request: pytest.FixtureRequest) -> Isolation:
+    if request.param == "full" and bubblewrap() is None:
+        pytest.skip("bubblewrap is not here, or may not run")
+    if request.param == "basic" and tool_confinement().tier == "none":
+        pytest.skip("this kernel has no Landlock")
+    return request.param
+
+
+def test_an_include_of_a_private_file_does_not_leak_it(method: Isolation, tmp_path: Path, open_folder: Path) -> None:
+    secret = open_folder / "secret.h"
+    secret.write_text(f"{SECRET}\n")
+    (tmp_path / "a.cpp").write_text(f'#include "{secret}"\n')
+    assert SECRET in run_tool(["g++", "-c", "a.cpp"], cwd=tmp_path, deadline_s=30, isolation="none").output
+    run = run_tool(["g++", "-c", "a.cpp"], cwd=tmp_path, deadline_s=30, isolation=method)
+    assert run.returncode != 0
+    assert SECRET not in run.output
+    assert "a.cpp:1:" in run.output
+    allowed = run_tool(["g++", "-c", "a.cpp"], cwd=tmp_path, deadline_s=30, readable=[secret], isolation=method)
+    assert SECRET in allowed.output
+
+
+def test_environment_and_command_lines_of_others_do_not_leak(
+    method: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    script = f"env; cat /proc/self/environ /proc/1/environ /proc/{os.getpid()}/environ /proc/{os.getpid()}/cmdline"
+    run = run_tool(["sh", "-c", script], cwd=tmp_path, deadline_s=30, isolation=method)
+    assert "TMPDIR=" in run.output
+    assert SECRET not in run.output
+    assert "pytest" not in run.output.replace(str(tmp_path), "")
+
+
+def test_it_compiles_links_and_runs_in_its_folder(method: Isolation, tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("#include <vector>\nint main() { return std::vector<int>(42).size(); }\n")
+    run = run_tool(["g++", "a.cpp", "-o", "a"], cwd=tmp_path, deadline_s=60, isolation=method)
+    assert (run.returncode, run.output, run.timed_out) == (0, "", False)
+    assert 0.05 < run.cpu_s < 30
+    assert run_tool([str(tmp_path / "a")], cwd=tmp_path, deadline_s=30, isolation=method).returncode == 42
+
+
+def test_it_writes_nowhere_else(method: Isolation, tmp_path: Path, open_folder: Path) -> None:
+    inside, extra = tmp_path / "inside", open_folder / "extra"
+    inside.mkdir()
+    extra.mkdir()
+    targets = (f"{tmp_path}/out", f"{open_folder}/out", "/usr/harness-out", f"{extra}/out", "in")
+    script = "; ".join(f"echo x > {target}" for target in targets)
+    run_tool(["sh", "-c", script], cwd=inside, writable=[extra], deadline_s=30, isolation=method)
+    assert not (tmp_path / "out").exists()
+    assert not (open_folder / "out").exists()
+    assert not Path("/usr/harness-out").exists()
+    assert (extra / "out").exists()
+    assert (inside / "in").exists()
+
+
+def test_it_has_no_network(method: Isolation, tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        script = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo through"
+        assert "through" in run_tool(["bash", "-c", script], cwd=tmp_path, deadline_s=9, isolation="none").output
+        assert "through" not in run_tool(["bash", "-c", script], cwd=tmp_path, deadline_s=9, isolation=method).output
+
+
+@pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0", "exec >&- 2>&-; sleep 60"])
+def test_its_deadline_holds_whatever_it_does(method: Isolation, tmp_path: Path, script: str) -> None:
+    started = time.monotonic()
+    run = run_tool(["sh", "-c", script], cwd=tmp_path, deadline_s=0.4, isolation=method)
+    assert time.monotonic() - started < 3
+    assert run.timed_out or "exit 0" in script  # with a pid namespace, its end ends what it left behind at once
+
+
+def test_its_memory_is_bounded(method: Isolation, tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("#include <cstdlib>\nint main() { return std::malloc(1l << 30) == nullptr; }\n")
+    compiled = run_tool(["g++", "a.cpp", "-o", "a"], cwd=tmp_path, deadline_s=60, isolation=method)
+    assert compiled.returncode == 0
+    small = run_tool([str(tmp_path / "a")], cwd=tmp_path, deadline_s=9, memory_bytes=1 << 29, isolation=method)
+    large = run_tool([str(tmp_path / "a")], cwd=tmp_path, deadline_s=9, memory_bytes=1 << 32, isolation=method)
+    assert (small.returncode, large.returncode) == (1, 0)
+
+
+def test_a_flood_of_messages_is_capped(method: Isolation, tmp_path: Path) -> None:
+    run = run_tool(
+        ["sh", "-c", "echo head; yes | head -c 30000000; echo tail"], cwd=tmp_path, deadline_s=30, isolation=method
+    )
+    assert run.output.startswith("head\n")
+    assert run.output.endswith("tail\n")
+    assert len(run.output) < 300_000
+
+
+def test_a_program_that_does_not_exist_is_the_machine_s_fault(method: Isolation, tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match="no-such-compiler cannot be found"):
+        run_tool(["no-such-compiler"], cwd=tmp_path, deadline_s=9, isolation=method)
+
+
+def test_more_isolation_than_there_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import harness.sandbox.tool as tool
+
+    monkeypatch.setattr(tool, "bubblewrap", lambda: None)
+    with pytest.raises(ToolchainError, match="cannot be confined as fully as asked"):
+        run_tool(["true"], cwd=tmp_path, deadline_s=9, isolation="full")
+    assert tool_confinement().tier in ("basic", "none")
+    assert any("bubblewrap" in one for one in tool_confinement().missing)
