@@ -23,7 +23,12 @@ struct Generator;
 class Tensor;
 class OptionalTensorRef;
 using TensorList = c10::ArrayRef<Tensor>;
-class Dimname;  // named tensors, which torch gave up after 2.11: only declarations mention them
+// The names of dimensions, which torch gave up after 2.11. Overloads mention them; nobody can make one here.
+class Dimname {
+  Dimname() = delete;
+  uint32_t symbol_;
+  uint8_t kind_;
+};
 using DimnameList = c10::ArrayRef<Dimname>;
 using ITensorListRef = c10::IListRef<Tensor>;
 using IOptTensorListRef = c10::IListRef<OptionalTensorRef>;
