@@ -8,6 +8,7 @@ killed as a whole. Not covered here: what the compiler may read and write; confi
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -58,6 +59,8 @@ def run_compiler(argv: Sequence[str], *, cwd: Path, deadline_s: float) -> Compil
     stdout and stderr come back together, the head and the tail of them where they are long. Nothing of its process
     group is left when this returns. Raises ToolchainError if the program cannot be started.
     """
+    if shutil.which(argv[0]) is None:
+        raise ToolchainError(f"{argv[0]} cannot be found: install it or mend the PATH.")
     limits = [str(MEMORY_LIMIT_BYTES >> 10), str(FILE_LIMIT_BYTES >> 9)]
     started = time.monotonic()
     try:
@@ -71,7 +74,7 @@ def run_compiler(argv: Sequence[str], *, cwd: Path, deadline_s: float) -> Compil
             start_new_session=True,
         )
     except OSError as error:
-        raise ToolchainError(f"{argv[0]} cannot be started ({error.strerror}): install it or mend the PATH.") from error
+        raise ToolchainError(f"{argv[0]} cannot be started: {error.strerror}.") from error
     assert process.stdout is not None
     with process.stdout as pipe:
         output = _Output()

@@ -32,10 +32,10 @@ def locate(request_source: str, candidate_source: str) -> int | None:
     literals = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     for node in literals:
         value = str(node.value)
-        at = 0 if value == request_source else value.find(wanted)
-        if at >= 0:
-            skipped = request_source[: request_source.find(wanted)].count("\n") if at else 0
-            return node.lineno + value[:at].count("\n") - skipped
+        if (at := value.find(wanted)) >= 0:
+            # Counted from the end, which is right as well for a literal that begins with an escaped line break.
+            first = max(node.lineno, (node.end_lineno or node.lineno) - value.count("\n"))
+            return first + value[:at].count("\n") - request_source[: request_source.find(wanted)].count("\n")
     return None
 
 

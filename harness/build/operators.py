@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_METHOD = re.compile(r"^  ((?:const )?(?:at::|::std::|c10::|void |bool |int64_t |double )[^\n;{}=]*?\b(\w+)\(.*\) const;)$", re.MULTILINE)
+_METHOD = re.compile(
+    r"^  ((?:const )?(?:at::|::std::|c10::|void |bool |int64_t |double )[^\n;{}=]*?\b(\w+)\(.*\) const;)$", re.MULTILINE
+)
 _METHOD_BODY = re.compile(r"^inline [^\n]*? Tensor::(\w+)\([^\n]*\) const \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _FACTORY = re.compile(r"^inline at::Tensor (\w+)\([^\n]*\) \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _FUNCTION = re.compile(r"^inline [^\n(]*?[ &](\w+)\(", re.MULTILINE)

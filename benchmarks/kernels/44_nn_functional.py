@@ -23,7 +23,7 @@ torch::Tensor softplus(torch::Tensor x) {
 cpp_source = "torch::Tensor softplus(torch::Tensor x);"
 
 extension = load_inline(
-    name="custom_class_step_back",
+    name="nn_functional",
     cpp_sources=cpp_source,
     cuda_sources=cuda_source,
     functions=["softplus"],

@@ -1,0 +1,194 @@
+"""Calls of load_inline and load become requests; what torch refuses is refused with the same kind of exception."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.utils import cpp_extension
+
+from harness.schema import Artifact, BuildFailure, BuildRequest
+from harness.worker import capture
+
+
+class Asked(Exception):
+    """Carries the request out of the call, in place of building it."""
+
+    def __init__(self, request: BuildRequest) -> None:
+        self.request = request
+
+
+def _ask(request: BuildRequest) -> Artifact:
+    raise Asked(request)
+
+
+@pytest.fixture(autouse=True)
+def installed() -> Iterator[None]:
+    undo = capture.install(_ask)
+    yield
+    undo()
+
+
+def asked(call: Callable[..., Any], *args: Any, **kwargs: Any) -> BuildRequest:
+    with pytest.raises(Asked) as caught:
+        call(*args, **kwargs)
+    return caught.value.request
+
+
+def inline(*args: Any, **kwargs: Any) -> BuildRequest:
+    return asked(cpp_extension.load_inline, *args, **kwargs)
+
+
+def test_every_way_of_reaching_load_inline_is_captured() -> None:
+    import torch.utils.cpp_extension as by_alias
+    from torch.utils.cpp_extension import load, load_inline
+
+    assert asked(load_inline, "m", "int f();").name == "m"
+    assert asked(by_alias.load_inline, name="m", cpp_sources="").name == "m"
+    assert load is cpp_extension.load
+
+
+def test_undoing_gives_stock_back() -> None:
+    undo = capture.install(_ask)
+    undo()
+    undo_again = capture.install(_ask)
+    undo_again()
+    assert cpp_extension.load_inline.__doc__ is not None
+
+
+def test_sources_may_be_strings_or_lists() -> None:
+    request = inline("m", ["a", "b"], cuda_sources="c")
+    assert request.cpp_sources == ("a", "b")
+    assert request.cuda_sources == ("c",)
+
+
+def test_the_candidates_own_list_is_left_as_it_was() -> None:
+    sources = ["a"]
+    inline("m", sources)
+    assert sources == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("functions", "expected"),
+    [
+        (None, None),
+        ("f", {"f": "f"}),
+        (["f", "g"], {"f": "f", "g": "g"}),
+        ({"f": "doc"}, {"f": "doc"}),
+        ([], {}),
+    ],
+)
+def test_functions_are_read_as_torch_reads_them(functions: Any, expected: dict[str, str] | None) -> None:
+    assert inline("m", "", functions=functions).functions == expected
+
+
+def test_a_tuple_of_functions_is_refused_as_by_torch() -> None:
+    with pytest.raises(ValueError, match="Expected 'functions' to be a list or dict"):
+        cpp_extension.load_inline("m", "", functions=("f",))
+
+
+@pytest.mark.parametrize("sources", [None, ("a",), 3])
+def test_sources_that_torch_cannot_insert_into_fail_as_there(sources: Any) -> None:
+    with pytest.raises(AttributeError, match="insert"):
+        cpp_extension.load_inline("m", sources)
+
+
+def test_a_list_of_things_that_are_no_strings_fails_as_there() -> None:
+    with pytest.raises(TypeError):
+        cpp_extension.load_inline("m", [1])
+
+
+def test_empty_flags_stay_and_are_stripped() -> None:
+    request = inline("m", "", extra_cflags=[""], extra_ldflags=[" -lm "], extra_cuda_cflags=None)
+    assert request.extra_cflags == ("",)
+    assert request.extra_ldflags == ("-lm",)
+    assert request.extra_cuda_cflags == ()
+
+
+def test_a_flag_that_is_a_bare_string_is_taken_apart_letter_by_letter_as_by_torch() -> None:
+    assert inline("m", "", extra_cflags="-O3").extra_cflags == ("-", "O", "3")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, False), ({"with_cuda": True}, True), ({"cuda_sources": "x"}, True), ({"cuda_sources": ""}, False)],
+)
+def test_whether_cuda_is_needed_follows_torchs_rule(given: dict[str, Any], expected: bool) -> None:
+    assert inline("m", "", **given).uses_cuda is expected
+
+
+def test_arguments_without_meaning_here_are_accepted(tmp_path: Path) -> None:
+    request = inline(
+        "m", "x", verbose=True, build_directory=str(tmp_path), keep_intermediates=False, is_python_module=False
+    )
+    assert not request.is_python_module
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "words"),
+    [
+        (("m", ""), {"extra_flags": []}, "load_inline.*unexpected keyword argument 'extra_flags'"),
+        ((), {"cpp_sources": ""}, "load_inline.*missing a required argument: 'name'"),
+        (("m", ""), {"name": "n"}, "load_inline.*multiple values for argument 'name'"),
+        ((7, ""), {}, "not int"),
+    ],
+)
+def test_calls_that_torch_refuses_raise_a_type_error(args: Any, kwargs: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        cpp_extension.load_inline(*args, **kwargs)
+
+
+def test_load_carries_its_files_and_the_headers_that_they_include(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "k.cu").write_text('#include "../inc/k.cuh"\n#include "absent.h"\n#include <vector>\n')
+    (tmp_path / "bind.cpp").write_text("int f();")
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "k.cuh").write_text("// header")
+    request = asked(cpp_extension.load, name="m", sources=[str(tmp_path / "bind.cpp"), str(tmp_path / "src" / "k.cu")])
+    assert set(request.files) == {"bind.cpp", "src/k.cu", "inc/k.cuh"}
+    assert request.files["inc/k.cuh"] == "// header"
+    assert request.uses_cuda
+    assert request.functions is None
+
+
+def test_load_takes_one_path_and_one_relative_to_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.cpp").write_text("int f();")
+    monkeypatch.chdir(tmp_path)
+    assert asked(cpp_extension.load, "m", "a.cpp").files == {"a.cpp": "int f();"}
+
+
+def test_a_missing_source_file_is_a_failed_build(tmp_path: Path) -> None:
+    with pytest.raises(capture.BuildFailed, match="No such file") as caught:
+        cpp_extension.load("m", [str(tmp_path / "absent.cu")])
+    assert caught.value.failure.reason == "compile"
+
+
+def test_headers_of_the_candidates_own_folder_travel_with_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.cuh").write_text("// mine")
+    (tmp_path / "notes.txt").write_text("no header")
+    request = inline("m", "", extra_include_paths=["."])
+    assert request.files == {"my.cuh": "// mine"}
+    assert request.extra_include_paths == (str(tmp_path),)
+    assert not request.uses_cuda
+
+
+def test_sycl_is_refused_by_name() -> None:
+    if "sycl_sources" not in importlib.import_module("inspect").signature(cpp_extension.load_inline).parameters:
+        pytest.skip("this torch knows no SYCL")
+    with pytest.raises(capture.BuildFailed, match="SYCL") as caught:
+        cpp_extension.load_inline("m", "", sycl_sources="x")
+    assert caught.value.failure.reason == "unsupported"
+
+
+def test_a_failed_build_is_the_runtime_error_that_stock_raises() -> None:
+    failure = BuildFailure(reason="compile", detail="d", log="cuda_sources[0]:1: error: d", toolchain="stock")
+    error = capture.BuildFailed("m", failure)
+    assert isinstance(error, RuntimeError)
+    assert str(error) == "Error building extension 'm': cuda_sources[0]:1: error: d"
+    assert error.failure is failure
