@@ -119,8 +119,10 @@ def measure(
     chance = random.SystemRandom()
     mine, theirs = taken[id(candidate)], taken[id(reference)]
     while True:
-        # Nothing stands between the rounds: whose round came before tells in the next, and ABBA shares that out.
-        for subject in (candidate, reference, reference, candidate):
+        # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then BAAB
+        # share both out.
+        first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
+        for subject in (first, second, second, first):
             one_round(subject, keep=True, check=subject is candidate and chance.random() < VERIFIED_SHARE)
         rounds = len(mine.round_s)
         mine_ms, theirs_ms = (samples.call_ms(hand_over_s, len(slots)) for samples in (mine, theirs))
