@@ -96,8 +96,7 @@ def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], mac
         supervisor.start()
         outcome = supervisor.watch()
     except Exception as error:  # noqa: BLE001 - the border of this process: whatever it was, the owner must hear of it
-        detail = str(error) if isinstance(error, SandboxError | OSError) else traceback.format_exc()
-        outcome = Refused(detail=detail)
+        outcome = Refused(detail=_detail(error))
     with contextlib.suppress(OSError):  # nobody may be listening any more
         supervisor.clean_up()
         channel.send(control, outcome.model_dump_json().encode())
@@ -144,6 +143,10 @@ class Supervisor:
             self._report.close()
             process = _Process(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
             process.run_as_init() if in_namespaces else process.run()
+        if not in_namespaces:
+            # The worker's Landlock rule for /proc/self names this very directory, which the kernel would make anew,
+            # and so unnamed, had nobody held it.
+            self._held_fd = os.open(f"/proc/{self._child}", os.O_PATH)
         theirs.close()
         os.close(log_write)
         for fd in self._fds:
@@ -520,9 +523,8 @@ class _Process:
         _call(self._entry, fds)
 
     def _refuse(self, error: Exception) -> NoReturn:
-        detail = f"{error.strerror}: {error}" if isinstance(error, OSError) else traceback.format_exc()
         with contextlib.suppress(OSError):
-            self._report.send(Refused(detail=detail).model_dump_json().encode())
+            self._report.send(Refused(detail=_detail(error)).model_dump_json().encode())
         os._exit(1)
 
     def _prepare(self) -> None:
@@ -551,6 +553,13 @@ class _Process:
         self._report.detach()
         self._report = socket.socket(fileno=last)
         os.closerange(last + 1, 1 << 20)
+
+
+def _detail(error: Exception) -> str:
+    """What an owner needs to hear of an error that is being handled."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) if isinstance(error, SandboxError) else traceback.format_exc()
 
 
 def _reset_signals() -> None:

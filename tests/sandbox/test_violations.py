@@ -211,6 +211,20 @@ report("late imports")
     assert ran.reports == ("42\n", "thread", 1, "late imports")
 
 
+def test_a_thread_can_be_named(candidate) -> None:
+    """libcuda names its threads, and does not start where it may not."""
+    ran = candidate("""
+import threading
+def name():
+    path = f"/proc/self/task/{threading.get_native_id()}/comm"
+    with open(path, "r+") as file:
+        file.write("cuda00001")
+    report(open(path).read())
+thread = threading.Thread(target=name); thread.start(); thread.join()
+""")
+    assert ran.reports == ("cuda00001\n",)
+
+
 def test_the_host_s_processes_cannot_be_looked_into(candidate) -> None:
     with subprocess.Popen(["/bin/sleep", "60"], env={"SECRET": "sk-secret"}) as victim:
         ran = candidate(f"""
