@@ -16,8 +16,14 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def seed_everything(seed: int) -> None:
-    """Seed torch, numpy and random alike. `seed` has at most 63 bits."""
-    torch.manual_seed(seed)
+    """Seed torch, numpy and random alike. `seed` has at most 63 bits.
+
+    Like torch.manual_seed, which takes 0.2 ms a call where CUDA is not initialised: it writes down the call, with its
+    stack, for when it will be. Inputs are drawn by the thousand.
+    """
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
     np.random.seed(seed % 2**32)
     random.seed(seed)
 
