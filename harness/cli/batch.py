@@ -1,11 +1,21 @@
 """`harness batch`: judge a folder of submissions, and resume where it stopped."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.options import judging, settings_of
+from harness.errors import MachineError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.text import Text
+
+    from harness.schema import Record
+
+_RATE_WINDOW_S = 1800.0  # candidates differ by minutes: a rate over less than this would jump about
 
 
 class Shard(click.ParamType[tuple[int, int]]):
@@ -19,7 +29,7 @@ class Shard(click.ParamType[tuple[int, int]]):
         part, _, of = str(value).partition("/")
         if part.isdecimal() and of.isdecimal() and 1 <= int(part) <= int(of):
             return int(part), int(of)
-        self.fail(f"{value!r} is no shard: give i/N with i from 1 to N", param, ctx)
+        raise click.BadParameter(f"{value!r} is no shard: give i/N with i from 1 to N", ctx, param)
 
 
 @click.command()
@@ -43,41 +53,108 @@ def batch(
 
     DIR holds KernelBench's file names (level_1_problem_19_sample_0_kernel.py, .txt or .md), one folder a problem, or a
     generations.csv with the columns file, problem, sample, model. Stop it as you like: started again, it goes on.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+    \b
+    Exit status: 0 all judged, 2 bad usage or input, 3 some could not be judged through our fault or the machine's.
+    """
     from harness.catalog import open_catalog
     from harness.cli.console import output_console, progress_console
+    from harness.cli.interrupt import leaving_at_once
     from harness.intake import read_folder
-    from harness.pipeline.run import default_builders, open_batch_run, remaining, run_batch, tasks_for
-    from harness.pipeline.session import open_session
-    from harness.report.text import one_line
+    from harness.pipeline.run import (
+        check_settings,
+        default_builders,
+        open_batch_run,
+        remaining,
+        run_batch,
+        tasks_for,
+    )
+    from harness.pipeline.session import choose_devices, open_session
 
     catalog = open_catalog(problems)
     tasks = tasks_for(read_folder(folder), catalog, shard=shard)
     settings = settings_of(**options)
+    check_settings([task.problem for task in tasks], settings)
+    devices = choose_devices(device)
     console = progress_console()
-    with open_batch_run(run, settings=settings, catalog=catalog, device=device, shard=shard) as opened:
-        left = remaining(tasks, opened)
+    tally: Counter[str] = Counter()
+    with (
+        leaving_at_once("interrupted; what was judged is kept, and the same command goes on from there"),
+        open_batch_run(run, settings=settings, catalog=catalog, device=device, shard=shard) as opened,
+    ):
+        left = len(remaining(tasks, opened))
         if left < len(tasks):
             console.print(f"{len(tasks) - left} of {len(tasks)} are judged already")
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+        if left:
+            with _progress(console) as progress, open_session(device, settings) as session:
+                bar = progress.add_task(", ".join(choice.name for choice in devices), total=left, rate="")
+
+                def show(record: "Record", note: str = "") -> None:
+                    line = _line(record, note)
+                    if console.is_terminal:
+                        console.print(line, no_wrap=True, overflow="ellipsis")
+                    else:
+                        console.print(line, soft_wrap=True)
+
+                for record in run_batch(
+                    tasks,
+                    run=opened,
+                    session=session,
+                    builders=builders or default_builders(len(devices)),
+                    on_retry=lambda record: show(record, "to be tried again: "),
+                ):
+                    tally[record.verdict.kind] += 1
+                    show(record)
+                    progress.update(bar, advance=1, rate=_rate(progress.tasks[0].speed))
+    output_console().print(_summary(len(tasks), tally, run))
+    if faults := tally["infrastructure"]:
+        raise MachineError(
+            f"{faults} could not be judged, which is no fault of theirs: see the lines above, and give the same "
+            "command again once that is mended"
         )
-        with Progress(*columns, console=console, transient=True) as progress:
-            bar = progress.add_task("starting", total=left, rate="")
-            with open_session(device, settings) as session:
-                progress.update(bar, description=f"judging on {session.device_names}")
-                judged = run_batch(
-                    tasks, run=opened, session=session, builders=builders or default_builders(len(session.seats))
-                )
-                for record in judged:
-                    progress.console.print(one_line(record))
-                    speed = progress.tasks[0].finished_speed or progress.tasks[0].speed
-                    progress.update(bar, advance=1, rate=f"{speed * 3600:,.0f}/h" if speed else "")
-        output_console().print(f"{len(tasks)} submissions judged: harness leaderboard {run}")
+
+
+def _progress(console: Any) -> "Progress":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("judging on {task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+        expand=True,
+        speed_estimate_period=_RATE_WINDOW_S,
+    )
+
+
+def _line(record: "Record", note: str) -> "Text":
+    """One line for a record, its verdict coloured."""
+    from rich.text import Text
+
+    from harness.report.text import STYLES, one_line
+
+    line = Text(one_line(record))
+    line.stylize(STYLES[record.verdict.kind], 0, len(line.plain.split("  ")[0]))
+    return Text.assemble((note, "dim"), line)
+
+
+def _rate(per_s: float | None) -> str:
+    """Submissions a minute, or an hour where they are slow; empty before the second is done."""
+    if not per_s:
+        return ""
+    return f"{per_s * 60:.0f}/min" if per_s * 60 >= 10 else f"{per_s * 3600:.0f}/h"
+
+
+def _summary(asked: int, tally: Counter[str], run: str) -> str:
+    """What this start of the batch came to."""
+    kinds = ("correct", "wrong", "failed", "rejected", "infrastructure")
+    counted = ", ".join(f"{tally[kind]} {_WORDS.get(kind, kind)}" for kind in kinds if tally[kind])
+    return f"{asked} submissions{f' ({counted} now)' if counted else ''}: harness leaderboard {run}"
+
+
+_WORDS = {"infrastructure": "not judged"}

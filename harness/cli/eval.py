@@ -1,5 +1,6 @@
 """`harness eval`: judge one submission."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from harness.cli.options import judging, settings_of
 @click.pass_context
 def evaluate(
     ctx: click.Context,
+    /,
     submission: Path,
     problem: str,
     problems: Path | None,
@@ -30,31 +32,37 @@ def evaluate(
     \b
     Exit status: 0 judged correct, 1 judged and not correct, 2 bad usage or input, 3 our fault or the machine's.
     """
-    from harness.catalog import open_catalog, read_problem
+    from harness.catalog import apply_settings, open_catalog, read_problem
     from harness.cli.console import output_console, progress_console
+    from harness.cli.interrupt import leaving_at_once
     from harness.intake import read_submission
     from harness.pipeline.evaluate import evaluate as evaluate_submission
-    from harness.pipeline.run import keep
-    from harness.pipeline.session import open_session
+    from harness.pipeline.run import open_eval_run
+    from harness.pipeline.session import choose_devices, open_session
     from harness.report.text import report
 
     text = read_submission(submission)
     found = read_problem(Path(problem)) if _is_file(problem) else open_catalog(problems).find(problem)
     settings = settings_of(**options)
-    progress = progress_console()
-    with progress.status("starting") as status:
+    apply_settings(found, settings.workload)  # what cannot be used is said before anything is started or written
+    choose_devices(device)
+    with ExitStack() as opened:
+        opened.enter_context(leaving_at_once("interrupted; nothing was judged"))
+        kept = opened.enter_context(open_eval_run(run, settings=settings, device=device)) if run is not None else None
+        with progress_console().status("starting") as status:
 
-        def on_phase(name: str) -> None:
-            status.update(name)
+            def on_phase(name: str) -> None:
+                status.update(name)
 
-        with open_session(device, settings, on_phase=on_phase) as session:
-            evaluated = evaluate_submission(text, found, session=session, on_phase=on_phase)
-    if run is not None:
-        keep(evaluated, run)
-    if as_json:
-        click.echo(evaluated.record.model_dump_json(indent=2))
-    else:
-        output_console().print(report(evaluated.record))
+            with open_session(device, settings, on_phase=on_phase) as session:
+                evaluated = evaluate_submission(text, found, session=session, on_phase=on_phase)
+        if as_json:
+            click.echo(evaluated.record.model_dump_json(indent=2))
+        else:
+            source = evaluated.attachments.get("candidate.py")
+            output_console().print(report(evaluated.record, source=source))
+        if kept is not None:  # printed first: a disk that is full does not take the record from who waited for it
+            kept.append(evaluated.record, evaluated.attachments)
     ctx.exit(0 if evaluated.record.verdict.kind == "correct" else 1)
 
 

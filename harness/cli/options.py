@@ -20,14 +20,13 @@ class Assignment(click.ParamType[tuple[str, int | float]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int | float]:
         if isinstance(value, tuple):
             return value
-        name, sign, text = str(value).partition("=")
+        name, _, text = str(value).partition("=")
         for kind in (int, float):
             try:
                 return name.strip(), kind(text)
             except ValueError:
                 continue
-        del sign
-        self.fail(f"{value!r} is not NAME=NUMBER, such as batch_size=16", param, ctx)
+        raise click.BadParameter(f"{value!r} is not NAME=NUMBER, such as batch_size=16", ctx, param)
 
 
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +40,11 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     click.option("--problems", type=click.Path(path_type=Path), metavar="DIR", help="Problems: a folder or a file."),
     click.option("--device", default="auto", show_default=True, metavar="auto|cuda[:N]|cpu", help="Where to judge."),
     click.option(
-        "--set", "workload", multiple=True, type=Assignment(), help="Set a module-level number of the problem."
+        "--set",
+        "workload",
+        multiple=True,
+        type=Assignment(),
+        help="Set a module-level number of the problem; of a batch, of those problems that have it.",
     ),
     click.option(
         "--extract",
@@ -75,6 +78,15 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         help="What one step of a candidate may take: import, constructor, one round of calls.",
     ),
     click.option(
+        "--timing",
+        "timing_s",
+        type=click.FloatRange(min=0.0),
+        default=2.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="What the timed rounds of one candidate may take; ten rounds are taken always.",
+    ),
+    click.option(
         "--memory",
         "memory_gib",
         type=click.FloatRange(min=0.5),
@@ -93,6 +105,7 @@ def settings_of(
     toolchain: str,
     isolation: str,
     timeout_s: float,
+    timing_s: float,
     memory_gib: float,
 ) -> "Settings":
     """What the options of `judging` come to."""
@@ -105,6 +118,7 @@ def settings_of(
             "toolchain": toolchain,
             "isolation": isolation,
             "timeout_s": timeout_s,
+            "timing_s": timing_s,
             "memory_bytes": int(memory_gib * GIB),
         }
     )

@@ -6,9 +6,9 @@ The first half needs no device and runs for many candidates at once; the second 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harness.errors import HarnessError
@@ -17,6 +17,7 @@ from harness.intake.screen import screen
 from harness.pipeline.messages import Job, Judgement
 from harness.pipeline.preparing import Preparation, prepare
 from harness.pipeline.session import JudgeLost, JudgeSeat, OnPhase, Session
+from harness.pipeline.settings import Settings
 from harness.schema import (
     Candidate,
     CandidateRef,
@@ -48,30 +49,37 @@ def evaluate(
     Whatever the candidate does is in the record. Raises HarnessError where the problem, the user or the machine is
     at fault.
     """
-    draft = examine(submission, problem, session=session, on_phase=on_phase)
+    draft = begin(submission, problem, session=session)
+    examine(draft, session=session, on_phase=on_phase)
     return settle(draft, session=session, seat=session.seats[0], on_phase=on_phase)
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A record, and what a person needs to doubt it: file name to text."""
+    """A record, and what a person needs to doubt it: file name to text. `fault` is what made it `infrastructure`."""
 
     record: Record
     attachments: dict[str, str]
+    fault: HarnessError | None = None
 
 
 @dataclass
 class Draft:
-    """A submission half way: what is known before a device is needed. `failure` is set where it ends here."""
+    """A submission half way: what is known before a device is needed.
+
+    `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
+    """
 
     submission: Submission
     problem: Problem
+    settings: Settings
     kind: DeviceKind
     extraction: Extraction | None = None
     candidate: Candidate | None = None
     flags: tuple[Flag, ...] = ()
     preparation: Preparation | None = None
-    failure: Verdict | None = None
+    failure: Failed | None = None
+    fault: HarnessError | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -84,14 +92,19 @@ class Draft:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
 
 
-def examine(submission: Submission, problem: Problem, *, session: Session, on_phase: OnPhase) -> Draft:
+def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
+    """A draft with nothing done yet. `settings` are those of this submission alone, the session's where None."""
+    kind: DeviceKind = "cuda" if session.on_gpu else "cpu"
+    return Draft(submission, problem, settings or session.settings, kind)
+
+
+def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     """The half that needs no device: extract, screen, import in a CPU-only worker, build."""
-    draft = Draft(submission, problem, kind="cuda" if session.on_gpu else "cpu")
     with draft.phase("extract", on_phase):
-        draft.extraction, found = extract(submission, policy=session.settings.extract)
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
     if isinstance(found, Failed):
         draft.failure = found
-        return draft
+        return
     candidate = draft.candidate = found
     draft.kind = _kind(candidate, on_gpu=session.on_gpu)
     with draft.phase("screen", on_phase):
@@ -99,22 +112,23 @@ def examine(submission: Submission, problem: Problem, *, session: Session, on_ph
     if "triton" in candidate.languages and not session.on_gpu:
         detail = "Triton kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
         draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
-        return draft
+        return
     with draft.phase("build", on_phase):
         draft.preparation = prepare(
             candidate,
             draft.kind,
             zygote=session.zygote,
             build=lambda request: session.build(draft.kind, request, candidate),
-            settings=session.settings,
+            settings=draft.settings,
             readable=session.readable,
         )
     draft.failure = draft.preparation.failure
-    return draft
 
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device. A judge that is lost is restarted and asked once more."""
+    if draft.fault is not None:
+        raise draft.fault
     if draft.failure is not None:
         return _evaluated(draft, draft.failure, seat=seat, judgement=None)
     candidate = draft.candidate
@@ -123,7 +137,7 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         problem=draft.problem,
         source=candidate.source,
         kind=draft.kind,
-        settings=session.settings,
+        settings=draft.settings,
         readable=session.readable,
     )
 
@@ -137,12 +151,16 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
     return _evaluated(draft, judgement.verdict, seat=seat, judgement=judgement)
 
 
-def or_infrastructure(draft: Draft, *, seat: JudgeSeat, work: Callable[[], Evaluated]) -> Evaluated:
-    """`work()`, or, where the machine or the problem fails, a record that says so and is never a score."""
+def settle_or_record(draft: Draft, *, session: Session, seat: JudgeSeat) -> Evaluated:
+    """Like `settle`, but where the machine or the problem fails a record says so, which is never a score.
+
+    Raises HarnessError only where the seat's judge cannot be started again: no other submission would fare better.
+    """
     try:
-        return work()
+        return settle(draft, session=session, seat=seat, on_phase=lambda name: None)
     except HarnessError as error:
-        return _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
+        evaluated = _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
+        return replace(evaluated, fault=error)
 
 
 def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
