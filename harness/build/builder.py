@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build.cache import ArtifactCache, sha256_of
-from harness.build.compiler import CompilerRun, run_compiler
+from harness.build.compiler import CompilerRun, readable_folders, run_compiler
 from harness.build.gate import MemoryGate, available_bytes
 from harness.build.lines import cap_log, first_error
 from harness.build.recipe import BadFlags, Machine, Plan, inside
@@ -155,21 +155,23 @@ class Builder:
             return _Attempt(None, log=why.log, seconds=0.0, cpu_seconds=0.0, reason=why.reason, detail=str(why))
         except BadFlags as why:
             return _Attempt(None, log=str(why), seconds=0.0, cpu_seconds=0.0, detail=str(why))
+        readable = readable_folders(self._around.machine.layout, self._around.cache)
         with self._gate.hold(toolchain.memory_bytes):
-            return run_plan(plan, work, deadline_s)
+            return run_plan(plan, work, deadline_s, readable)
 
 
-def run_plan(plan: Plan, work: Path, deadline_s: float) -> _Attempt:
+def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...]) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers side by side, then the linker."""
     started = time.monotonic()
+    compiler = functools.partial(run_compiler, cwd=work, readable=readable)
     for name, text in plan.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, errors="surrogateescape")
     with ThreadPoolExecutor(max_workers=max(1, len(plan.compile))) as pool:
-        runs = list(pool.map(functools.partial(run_compiler, cwd=work, deadline_s=deadline_s), plan.compile))
+        runs = list(pool.map(functools.partial(compiler, deadline_s=deadline_s), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
-        runs.append(run_compiler(plan.link, cwd=work, deadline_s=left))
+        runs.append(compiler(plan.link, deadline_s=left))
     log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
     attempt = _Attempt(
         module=work / plan.output,

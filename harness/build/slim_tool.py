@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build.cache import ArtifactCache
-from harness.build.compiler import run_compiler
+from harness.build.compiler import readable_folders, run_compiler
 from harness.build.lines import first_error
 from harness.build.operators import Operators, read_operators, scalar_types_header
 from harness.build.recipe import Machine
@@ -93,13 +93,13 @@ def _open(folder: Path) -> SlimTool | str:
 def _make(machine: Machine, cache: ArtifactCache, fingerprint: str) -> None:
     """Make the tool, or keep the reason why it cannot be made, so that nobody tries again with this torch."""
     with cache.work_folder() as work:
-        failure = _fill(machine, work)
+        failure = _fill(machine, cache, work)
         if failure is not None:
             (work / "failure.txt").write_text(failure)
         cache.publish_tool(work, fingerprint)
 
 
-def _fill(machine: Machine, work: Path) -> str | None:
+def _fill(machine: Machine, cache: ArtifactCache, work: Path) -> str | None:
     include = machine.layout.include_dirs[0]
     try:
         write_facade(work / "include", include)
@@ -107,7 +107,7 @@ def _fill(machine: Machine, work: Path) -> str | None:
     except (OSError, ValueError) as error:
         return f"this torch's headers are not laid out as expected ({error})"
     (work / "module.map").write_text(VERSION_SCRIPT)
-    return _compile_library(machine, work)
+    return _compile_library(machine, cache, work)
 
 
 def write_facade(folder: Path, torch_include: Path) -> None:
@@ -128,7 +128,7 @@ def _version_defines(include: Path) -> str:
     return "#define SLIM_STD_STRING_VIEW\n" if "using string_view = std::string_view" in text else ""
 
 
-def _compile_library(machine: Machine, work: Path) -> str | None:
+def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str | None:
     """g++ over shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
     layout = machine.layout
     # One translation unit, because reading torch's headers is what takes the time.
@@ -154,7 +154,8 @@ def _compile_library(machine: Machine, work: Path) -> str | None:
         ),
         *(("-ltorch_cuda", "-lc10_cuda") if _with_cuda(machine) else ()),
     ]
-    run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S)
+    readable = readable_folders(layout, cache)
+    run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable)
     return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
 
 

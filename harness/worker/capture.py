@@ -81,7 +81,7 @@ def load_artifact(request: BuildRequest, artifact: Artifact) -> types.ModuleType
     if not request.is_python_module:
         import torch
 
-        torch.ops.load_library(artifact.path)  # type: ignore[no-untyped-call]
+        torch.ops.load_library(artifact.path)
         return artifact.path
     loader = importlib.machinery.ExtensionFileLoader(artifact.module, artifact.path)
     spec = importlib.util.spec_from_file_location(artifact.module, artifact.path, loader=loader)
