@@ -172,47 +172,71 @@ def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agr
 def _compare_values(
     actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str, *, rtol: float
 ) -> Agreement | Disagreement:
-    """Compare floating tensors of equal shape, chunk by chunk, in float64."""
+    """Compare floating tensors of equal shape, chunk by chunk, at least in float32 and in float64 where `exact` is."""
+    precision = torch.promote_types(exact.dtype, torch.float32)
     flat = [value.reshape(-1) for value in (actual, like, exact)]
-    scale, reference_error = _scale(flat[1], flat[2])
+    scale, reference_error = _scale(flat[1], flat[2], precision)
     allowed_base = rtol * scale + REFERENCE_ERROR_FACTOR * reference_error
-    count, worst, worst_at, largest = 0, -1.0, 0, 0.0
-    share, non_finite = 0.0, 0
+    tally = _Tally()
     for start in range(0, flat[0].numel(), _CHUNK):
-        got = flat[0][start : start + _CHUNK].double()
-        want = flat[2][start : start + _CHUNK].double()
+        got = flat[0][start : start + _CHUNK].to(precision)
+        want = flat[2][start : start + _CHUNK].to(precision)
+        tally.add(start, got, want, want.abs().mul_(rtol).add_(allowed_base))
+    if not tally.mismatched:
+        relative = tally.largest / scale if scale else 0.0
+        return Agreement(relative, reference_error / scale if scale else 0.0, tally.share)
+    wrong, right = float(flat[0][tally.worst_at]), float(flat[2][tally.worst_at])
+    reason: Difference = "non-finite" if tally.non_finite else "values"
+    allowed = rtol * abs(right) + allowed_base
+    return _mismatch(name, like, tally.mismatched, tally.worst_at, wrong, right, allowed, reason)
+
+
+@dataclass
+class _Tally:
+    """What comparing chunk after chunk came to."""
+
+    mismatched: int = 0
+    non_finite: int = 0
+    worst: float = -1.0
+    worst_at: int = 0
+    share: float = 0.0
+    largest: float = 0.0
+
+    def add(self, start: int, got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> None:
+        """Count a chunk in. Nearly all chunks agree, and those are done after few passes over memory."""
         error = (got - want).abs_()
+        largest = float(error.max())
+        if math.isfinite(largest) and bool((error <= allowed).all()):
+            self.largest = max(self.largest, largest)
+            self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
+            return
         same = (got == want) | (got.isnan() & want.isnan())  # infinities and NaN where the reference has them too
-        allowed = want.abs().mul_(rtol).add_(allowed_base)
         excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
         bad = ~(excess <= 1.0)
-        count += int(bad.sum())
-        non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
+        self.mismatched += int(bad.sum())
+        self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
         at = int(excess.argmax())
-        if float(excess[at]) > worst:
-            worst, worst_at = float(excess[at]), start + at
-        finite = excess.masked_fill(~excess.isfinite(), 0.0)
-        share = max(share, float(finite.max()))
-        largest = max(largest, float((finite * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
-    if not count:
-        relative = largest / scale if scale else 0.0
-        return Agreement(relative, reference_error / scale if scale else 0.0, share)
-    wrong, right = float(flat[0][worst_at]), float(flat[2][worst_at])
-    allowed_there = rtol * abs(right) + allowed_base
-    reason: Difference = "non-finite" if non_finite else "values"
-    return _mismatch(name, like, count, worst_at, wrong, right, allowed_there, reason)
+        if float(excess[at]) > self.worst:
+            self.worst, self.worst_at = float(excess[at]), start + at
+        within = excess.masked_fill(bad, 0.0)
+        self.share = max(self.share, float(within.max()))
+        self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
 
 
-def _scale(like: torch.Tensor, exact: torch.Tensor) -> tuple[float, float]:
+def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> tuple[float, float]:
     """Mean |exact| over the finite elements, and the largest finite error of the reference as written."""
     total, count, largest = 0.0, 0, 0.0
     for start in range(0, exact.numel(), _CHUNK):
-        want = exact[start : start + _CHUNK].double()
-        finite = want.isfinite()
-        total += float(want.abs().masked_fill_(~finite, 0.0).sum())
-        count += int(finite.sum())
-        if like is not exact:
-            error = (like[start : start + _CHUNK].double() - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
+        want = exact[start : start + _CHUNK].to(precision)
+        size = float(want.abs().sum(dtype=torch.float64))
+        if math.isfinite(size):
+            total, count = total + size, count + want.numel()
+        else:
+            finite = want.isfinite()
+            total += float(want.abs().masked_fill_(~finite, 0.0).sum(dtype=torch.float64))
+            count += int(finite.sum())
+        if like.data_ptr() != exact.data_ptr():
+            error = (like[start : start + _CHUNK].to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
             largest = max(largest, float(error.max()))
     return (total / count if count else 0.0), largest
 

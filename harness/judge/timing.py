@@ -28,7 +28,7 @@ MAX_SETS = 256
 MIN_ROUNDS = 10
 MAX_ROUNDS = 200
 WARM_UP_ROUNDS = 2
-EMPTY_ROUNDS = 7
+EMPTY_ROUNDS = 8
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.3
@@ -81,7 +81,9 @@ def measure(
     empty_s: list[float] = []
     taken = {id(candidate): Samples(), id(reference): Samples()}
 
-    def empty_round() -> None:
+    def empty_round(*, after_candidate: bool) -> None:
+        if after_candidate:
+            candidate.round([])
         reference.attend()
         for slot in slots:
             sets.write(slot, draw())
@@ -112,8 +114,8 @@ def measure(
     for _ in range(WARM_UP_ROUNDS):
         one_round(candidate, keep=False, check=False)
         one_round(reference, keep=False, check=False)
-    for _ in range(EMPTY_ROUNDS):
-        empty_round()
+    for turn in range(EMPTY_ROUNDS):  # half of them after the other's round, as in ABBA: the switch costs more then
+        empty_round(after_candidate=turn % 2 == 0)
     hand_over_s = _median(empty_s)
     started = time.monotonic()
     chance = random.SystemRandom()

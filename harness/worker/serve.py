@@ -51,6 +51,7 @@ from harness.worker.substitute import CudaAsCpu
 
 T = TypeVar("T")
 _data_ptr = torch.Tensor.data_ptr
+_synchronize = torch.cuda.synchronize  # as it was before candidate code could patch it
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 _ATTENTION_S = 2.0  # longer than writing the contents of a round takes
 _SOURCE_FILE = "candidate.py"
@@ -220,7 +221,7 @@ class Server:
                     outputs.append(model(*inputs[slot]))
                 if self._events:
                     self._events[1].record()
-                    torch.cuda.synchronize()
+                    _synchronize()
                 addresses = tuple(_addresses(outputs, index) for index in range(len(outputs)))
             return Done(
                 addresses=addresses, device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None
@@ -265,7 +266,7 @@ class Server:
         arena = self._arenas.pop(request.arena)
         del self._bases[request.arena]
         if self._device.type == "cuda":
-            torch.cuda.synchronize()
+            _synchronize()
         arena.close()
         return Released()
 

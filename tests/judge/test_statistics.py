@@ -1,0 +1,56 @@
+"""Estimates and what may be said of them."""
+
+import numpy as np
+import pytest
+
+from harness.judge.statistics import conclusion, ratio_of_medians
+from harness.schema import Interval
+
+
+def test_equal_samples_give_one_exactly():
+    assert ratio_of_medians([2.0] * 10, [2.0] * 10) == Interval(value=1.0, low=1.0, high=1.0)
+
+
+def test_the_interval_holds_the_ratio_and_narrows_with_more_samples():
+    generator = np.random.default_rng(1)
+    widths = []
+    for count in (10, 100, 1000):
+        slow, fast = generator.normal(4, 0.1, count), generator.normal(2, 0.05, count)
+        found = ratio_of_medians(slow, fast)
+        assert found.low <= found.value <= found.high
+        assert found.value == pytest.approx(2.0, rel=0.05)
+        widths.append(found.high - found.low)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    generator = np.random.default_rng(2)
+    hits = 0
+    for _ in range(200):
+        samples = generator.normal(1, 0.02, 30), generator.normal(1, 0.02, 30)
+        found = ratio_of_medians(*samples)
+        hits += found.low <= 1 <= found.high
+    assert hits >= 180
+
+
+def test_equal_samples_give_an_equal_interval():
+    samples = [1.0, 1.1, 0.9, 1.2], [2.0, 2.2, 1.9, 2.1]
+    assert ratio_of_medians(*samples) == ratio_of_medians(*samples)
+
+
+def test_one_outlier_moves_nothing():
+    assert ratio_of_medians([1.0] * 20 + [99.0], [1.0] * 21).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (1.2, 1.4, "faster"),
+        (0.7, 0.9, "slower"),
+        (0.995, 1.005, "same"),
+        (0.9, 1.1, "ambiguous"),
+        (1.001, 1.3, "faster"),
+    ],
+)
+def test_a_conclusion_is_what_the_interval_allows(low, high, said):
+    assert conclusion(Interval(value=(low + high) / 2, low=low, high=high)) == said
