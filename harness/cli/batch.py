@@ -1,21 +1,14 @@
 """`harness batch`: judge a folder of submissions, and resume where it stopped."""
 
+import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from harness.cli.options import judging, settings_of
 from harness.errors import MachineError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
-    from rich.text import Text
-
-    from harness.schema import Record
-
-_RATE_WINDOW_S = 1800.0  # candidates differ by minutes: a rate over less than this would jump about
 
 
 class Shard(click.ParamType[tuple[int, int]]):
@@ -60,6 +53,7 @@ def batch(
     from harness.catalog import open_catalog
     from harness.cli.console import output_console, progress_console
     from harness.cli.interrupt import leaving_at_once
+    from harness.cli.progress import BatchDisplay
     from harness.intake import read_folder
     from harness.pipeline.run import (
         check_settings,
@@ -86,26 +80,17 @@ def batch(
         if left < len(tasks):
             console.print(f"{len(tasks) - left} of {len(tasks)} are judged already")
         if left:
-            with _progress(console) as progress, open_session(device, settings) as session:
-                bar = progress.add_task(", ".join(choice.name for choice in devices), total=left, rate="")
-
-                def show(record: "Record", note: str = "") -> None:
-                    line = _line(record, note)
-                    if console.is_terminal:
-                        console.print(line, no_wrap=True, overflow="ellipsis")
-                    else:
-                        console.print(line, soft_wrap=True)
-
+            names = ", ".join(choice.name for choice in devices)
+            with BatchDisplay(console, device=names, total=left) as display, open_session(device, settings) as session:
                 for record in run_batch(
                     tasks,
                     run=opened,
                     session=session,
                     builders=builders or default_builders(len(devices)),
-                    on_retry=lambda record: show(record, "to be tried again: "),
+                    on_retry=display.show_retry,
                 ):
                     tally[record.verdict.kind] += 1
-                    show(record)
-                    progress.update(bar, advance=1, rate=_rate(progress.tasks[0].speed))
+                    display.show(record)
     output_console().print(_summary(len(tasks), tally, run))
     if faults := tally["infrastructure"]:
         raise MachineError(
@@ -114,47 +99,16 @@ def batch(
         )
 
 
-def _progress(console: Any) -> "Progress":
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("judging on {task.description}", markup=False),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-        transient=True,
-        expand=True,
-        speed_estimate_period=_RATE_WINDOW_S,
-    )
-
-
-def _line(record: "Record", note: str) -> "Text":
-    """One line for a record, its verdict coloured."""
-    from rich.text import Text
-
-    from harness.report.text import STYLES, one_line
-
-    line = Text(one_line(record))
-    line.stylize(STYLES[record.verdict.kind], 0, len(line.plain.split("  ")[0]))
-    return Text.assemble((note, "dim"), line)
-
-
-def _rate(per_s: float | None) -> str:
-    """Submissions a minute, or an hour where they are slow; empty before the second is done."""
-    if not per_s:
-        return ""
-    return f"{per_s * 60:.0f}/min" if per_s * 60 >= 10 else f"{per_s * 3600:.0f}/h"
-
-
 def _summary(asked: int, tally: Counter[str], run: str) -> str:
     """What this start of the batch came to."""
-    kinds = ("correct", "wrong", "failed", "rejected", "infrastructure")
-    counted = ", ".join(f"{tally[kind]} {_WORDS.get(kind, kind)}" for kind in kinds if tally[kind])
-    return f"{asked} submissions{f' ({counted} now)' if counted else ''}: harness leaderboard {run}"
+    counted = ", ".join(f"{tally[kind]} {word}" for kind, word in _WORDS.items() if tally[kind]) or "nothing was left"
+    return f"{asked} submissions, judged now: {counted}\nharness leaderboard {shlex.quote(run)} ranks them"
 
 
-_WORDS = {"infrastructure": "not judged"}
+_WORDS = {
+    "correct": "correct",
+    "wrong": "wrong",
+    "failed": "failed",
+    "rejected": "rejected",
+    "infrastructure": "could not be judged",
+}
