@@ -4,8 +4,8 @@
     python benchmarks/build.py --target cpu-emulated  # no GPU: our own build with torch's real headers is the stock side
 
 Both sides run in one call on one machine, each from an empty cache. The slim library, compiled once for a torch, is
-reported apart. Stock builds of `--beside` kernels run side by side, as a batch would run them; the documents' kernels are
-built one after the other, so that their seconds compare.
+reported apart. Ours are built one after the other, and so is the first stock one; the other stock builds run `--beside`
+each other, as a batch would run them, so that of those the CPU seconds compare. Outputs are compared on a GPU only.
 """
 
 import argparse
@@ -258,7 +258,8 @@ def summary(result: dict[str, Any]) -> Iterator[str]:
             f"{stock.get('cpu_seconds', 0):7.1f} {','.join(ours['toolchain']):12} {row.get('equal')}"
         )
     slim = sum(all(name != "stock" for name in row["ours"]["toolchain"]) for row in rows.values())
-    yield f"{slim} of {len(rows)} without torch's headers; the slim library took {result['library_seconds']:.1f} s, once"
+    once = f"the slim library took {result['library_seconds']:.1f} s, once"
+    yield f"{slim} of {len(rows)} without torch's headers; {once}"
     paired = [row for row in rows.values() if row["ours"]["cpu_seconds"] and row.get("stock", {}).get("cpu_seconds")]
     if paired:
         ratio = median(row["stock"]["cpu_seconds"] / row["ours"]["cpu_seconds"] for row in paired)
