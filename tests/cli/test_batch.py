@@ -1,0 +1,443 @@
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.errors import DeviceError, MachineError, ToolchainError
+from harness.pipeline import session as session_module
+from harness.pipeline.evaluate import examine
+from harness.schema import Record
+from harness.store import open_run
+
+ADVERSARIAL = Path(__file__).parent.parent / "adversarial"
+COMPILED = """
+import torch
+from torch.utils.cpp_extension import load_inline
+
+extension = load_inline(name="nothing", cpp_sources="int one() { return 1; }", functions=["one"])
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+"""
+
+
+def lay(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def wrong(here) -> str:
+    return (here / "wrong.py").read_text()
+
+
+@pytest.fixture
+def failing(here) -> str:
+    return (here / "failing.py").read_text()
+
+
+def records(run: Path | str) -> list[Record]:
+    return list(open_run(run).records())
+
+
+def lines(run: Path) -> list[dict]:
+    """Every line of a run's record files, the outdated ones too."""
+    return [json.loads(line) for path in sorted(run.glob("records*.jsonl")) for line in path.read_text().splitlines()]
+
+
+# What a folder may look like
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        (
+            ["level_1_problem_19_sample_0_kernel.py", "level_1_problem_19_sample_1_kernel.txt"],
+            [(0, ""), (1, "")],
+        ),
+        (["gpt/19_ReLU/sample_0.py", "gpt/19_ReLU/sample_3.md"], [(0, "gpt"), (3, "gpt")]),
+    ],
+)
+def test_names_tell_problem_sample_and_model(here, invoke, failing, files, named):
+    lay(here / "sub", dict.fromkeys(files, failing))
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 0, result.stderr
+    found = records("r")
+    assert [record.submission.path for record in found] == files
+    assert [(record.submission.sample, record.submission.model) for record in found] == named
+    assert {record.problem.title for record in found} == {"level1/19_ReLU"}
+    assert {record.verdict.reason for record in found} == {"exception"}
+
+
+def test_a_table_names_everything(here, invoke, wrong):
+    table = "file,problem,sample,model\na.txt,19_ReLU,0,gpt\na.txt,level1/19_ReLU,1,gpt\n"
+    lay(here / "sub", {"a.txt": wrong, "b.txt": wrong, "generations.csv": table})
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    found = [(record.submission.path, record.submission.sample, record.submission.model) for record in records("r")]
+    assert found == [("a.txt", 0, "gpt"), ("a.txt", 1, "gpt")]
+
+
+def test_a_line_for_every_record_and_what_to_do_next(here, invoke, wrong, failing):
+    lay(here / "sub", {"19_ReLU/0.py": wrong, "19_ReLU/1.py": failing})
+    result = invoke("batch", "sub", "--run", "r")
+    shown = result.stderr.splitlines()
+    assert shown[0].startswith("wrong       level1/19_ReLU  19_ReLU/0.py  values: ")
+    assert "19_ReLU/1.py (sample 1)  at run, exception: ValueError: no such kernel" in shown[1]
+    assert result.stdout == "2 submissions, judged now: 1 wrong, 1 failed\nharness leaderboard r ranks them\n"
+
+
+def test_a_set_number_holds_for_the_problems_that_have_it(here, invoke, wrong):
+    sizeless = (here / "problems/level1/19_ReLU.py").read_text().replace("batch_size = 4\n", "batch_size = (4)[0:]\n")
+    sizeless = sizeless.replace("batch_size = (4)[0:]", "rows = 4").replace("batch_size", "rows")
+    lay(here, {"problems/level1/21_Rows.py": sizeless, "sub/19_ReLU.py": wrong, "sub/21_Rows.py": wrong})
+    assert invoke("batch", "sub", "--run", "r", "--set", "batch_size=2").exit_code == 0
+    assert [record.problem.workload.settings for record in records("r")] == [{"batch_size": 2}, {}]
+
+
+# Resuming, shards
+
+
+def test_a_second_start_judges_only_what_is_left(here, invoke, wrong, failing):
+    lay(here / "sub", {"19_ReLU/0.py": wrong})
+    invoke("batch", "sub", "--run", "r")
+    before = (here / "runs/r/records.jsonl").read_bytes()
+    lay(here / "sub", {"19_ReLU/1.py": failing})
+    result = invoke("batch", "sub", "--run", "r")
+    assert "1 of 2 are judged already" in result.stderr
+    assert "judged now: 1 failed" in result.stdout
+    assert (here / "runs/r/records.jsonl").read_bytes().startswith(before)
+    assert len(lines(here / "runs/r")) == 2
+    again = invoke("batch", "sub", "--run", "r")
+    assert (again.exit_code, len(lines(here / "runs/r"))) == (0, 2)
+    assert "judged now: nothing was left" in again.stdout
+
+
+def test_a_name_that_is_no_text_is_resumed_too(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing})
+    os.rename(b"sub/19_ReLU/0.py", b"sub/19_ReLU/\xff_0.py")
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    assert "judged now: nothing was left" in invoke("batch", "sub", "--run", "r").stdout
+
+
+def test_shards_cover_everything_once(here, invoke, failing):
+    lay(here / "sub", {f"19_ReLU/{number}.py": failing for number in range(7)})
+    for part in (1, 2, 3):
+        assert invoke("batch", "sub", "--run", "r", "--shard", f"{part}/3").exit_code == 0
+    written = [line["submission"]["path"] for line in lines(here / "runs/r")]
+    assert sorted(written) == [f"19_ReLU/{number}.py" for number in range(7)]
+    assert Counter(path.name for path in (here / "runs/r").glob("records*")) == Counter(
+        f"records-{part}-of-3.jsonl" for part in (1, 2, 3)
+    )
+    assert "nothing was left" in invoke("batch", "sub", "--run", "r").stdout
+
+
+# Faults of ours and of the machine
+
+
+@pytest.fixture
+def examine_failing(monkeypatch):
+    """Makes the first `times` examinations of submissions whose path holds `part` meet a fault of the machine."""
+
+    def install(part: str, *, times: int) -> list[str]:
+        met: list[str] = []
+
+        def failing_examine(draft, **options):
+            if part in draft.submission.path and len(met) < times:
+                met.append(draft.submission.path)
+                raise ToolchainError("g++ cannot be found: install it or mend the PATH.")
+            examine(draft, **options)
+
+        monkeypatch.setattr("harness.pipeline.run.examine", failing_examine)
+        return met
+
+    return install
+
+
+def test_a_fault_is_tried_again_when_all_others_are_done(here, invoke, wrong, failing, examine_failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
+    examine_failing("0.py", times=1)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("to be tried again: not judged")
+    assert [line["verdict"]["kind"] for line in lines(here / "runs/r")] == ["wrong", "failed"]
+
+
+def test_a_fault_that_stays_is_kept_as_one_and_tried_again_by_the_next_start(
+    here, invoke, wrong, failing, examine_failing
+):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
+    met = examine_failing("0.py", times=2)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 3
+    assert result.stderr.endswith("give the same command again once that is mended\n")
+    assert "1 could not be judged" in result.stdout
+    assert len(met) == 2
+    kept = {record.submission.path: record.verdict for record in records("r")}
+    assert kept["19_ReLU/0.py"].kind == "infrastructure"
+    assert kept["19_ReLU/0.py"].detail == "g++ cannot be found: install it or mend the PATH."
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    assert sorted(record.verdict.kind for record in records("r")) == ["failed", "wrong"]
+
+
+def test_a_machine_that_judges_nothing_ends_the_batch(here, invoke, failing, examine_failing):
+    lay(here / "sub", {f"19_ReLU/{number}.py": failing for number in range(30)})
+    met = examine_failing(".py", times=1000)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 3
+    assert "10 submissions in a row could not be judged, the last because: g++ cannot be found" in result.stderr
+    assert len(met) < 30
+    assert records("r") == []
+
+
+def test_a_problem_that_raises_is_named_and_the_batch_goes_on(here, invoke, failing):
+    right = (here / "right.py").read_text()
+    lay(here / "sub", {"20_Raising/0.py": right, "19_ReLU/0.py": failing})
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 3
+    kept = {record.problem.name: record.verdict for record in records("r")}
+    assert kept["19_ReLU"].kind == "failed"
+    assert kept["20_Raising"].kind == "infrastructure"
+    assert "level1/20_Raising" in kept["20_Raising"].detail
+    assert "KeyError: 'no weights'" in kept["20_Raising"].detail
+
+
+def test_a_judge_that_cannot_be_started_ends_the_batch(here, invoke, failing, shared_session, monkeypatch):
+    lay(here / "sub", {"19_ReLU/0.py": failing})
+
+    def lost(seat):
+        raise DeviceError("the GPU cannot be used")
+
+    monkeypatch.setattr(session_module.JudgeSeat, "_start", lost)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == MachineError.exit_status
+    assert result.stderr.endswith("harness: the GPU cannot be used\n")
+    assert records("r") == []
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "sentence"),
+    [
+        ({}, [], "sub does not exist"),
+        ({"README.md": "none"}, [], "sub holds no submissions"),
+        ({"notes.txt": "x"}, [], "There is no problem 'notes'"),
+        ({"level_1_problem_99_sample_0_kernel.py": "x"}, [], "There is no problem 'level_1_problem_99'"),
+        ({"generations.csv": "file\na.txt\n"}, [], "has no column 'problem'"),
+        ({"generations.csv": "file,problem\nabsent.txt,19_ReLU\n"}, [], "row 1: there is no file"),
+        ({"generations.csv": 'file,problem\n"a.txt,19_ReLU\n'}, [], "is not a valid CSV file"),
+        ({"a.txt": "x", "generations.csv": "file,problem\na.txt,19_ReLU\na.txt,level1/19_ReLU\n"}, [], "twice"),
+        ({"19_ReLU.py": "x"}, ["--problems", "absent"], "There are no problems at absent"),
+        ({"19_ReLU.py": "x"}, ["--set", "width=3"], "'width': --set knows batch_size, dim"),
+        ({"19_ReLU.py": "x"}, ["--set", "dim=1.5"], "must be a whole number"),
+        ({"19_ReLU.py": "x"}, ["--device", "nonsense"], "give auto, cpu, cuda or cuda:N"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2_before_anything_starts(
+    here, invoke, monkeypatch, files, options, sentence
+):
+    lay(here / "sub", files)
+    monkeypatch.setattr(session_module, "open_session", lambda *_, **__: pytest.fail("started a session"))
+    result = invoke("batch", "sub", "--run", "new", *options)
+    assert result.exit_code == 2, result.stderr
+    assert sentence in result.stderr
+    assert result.stderr.startswith("harness: ")
+    assert result.stderr.count("\n") == 1
+    assert not (here / "runs").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "1/0", "a/b"])
+def test_a_shard_that_cannot_be_is_bad_usage(invoke, shard):
+    result = invoke("batch", "sub", "--run", "r", "--shard", shard)
+    assert result.exit_code == 2
+    assert "give i/N with i from 1 to N" in result.stderr
+
+
+def test_a_run_of_a_newer_schema_or_with_other_settings_is_left_alone(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU.py": failing})
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    result = invoke("batch", "sub", "--run", "r", "--timeout", "7")
+    assert result.exit_code == 2
+    assert "timeout_s is 60.0 there and 7.0 here. Choose another run name" in result.stderr
+    kept = here / "runs/r/records.jsonl"
+    kept.write_text(kept.read_text().replace('"schema_version":1', '"schema_version":2', 1))
+    before = kept.read_text()
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 2
+    assert "was written by a newer harness (schema 2" in result.stderr
+    assert kept.read_text() == before
+
+
+def test_a_gpu_that_is_not_there_is_status_3_and_nothing_is_written(here, invoke, failing, monkeypatch):
+    lay(here / "sub", {"19_ReLU.py": failing})
+    monkeypatch.setattr(session_module, "_visible_gpus", list)
+    result = invoke("batch", "sub", "--run", "new", "--device", "cuda:0")
+    assert result.exit_code == 3
+    assert "there is no NVIDIA GPU here: use --device cpu" in result.stderr
+    assert not (here / "runs").exists()
+
+
+# As a process
+
+
+def without_compilers(here: Path) -> dict[str, str]:
+    """A PATH and a cache without a compiler and what it made."""
+    (here / "empty").mkdir()
+    return {"PATH": str(here / "empty"), "XDG_CACHE_HOME": str(here / "cache")}
+
+
+def test_without_a_compiler_only_what_must_be_compiled_is_not_judged(here, start, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": COMPILED})
+    arguments = ["batch", "sub", "--run", "r", "--device", "cpu"]
+    _, stderr = (process := start(arguments, cwd=here, **without_compilers(here))).communicate(timeout=120)
+    assert process.returncode == 3
+    assert "Traceback" not in stderr
+    kept = {record.submission.sample: record.verdict for record in records(here / "runs/r")}
+    assert kept[0].kind == "failed"
+    assert kept[1].kind == "infrastructure"
+    assert "install" in kept[1].detail
+
+
+TEN = {
+    "returns_its_input": ("wrong", "values"),
+    "returns_zeros": ("wrong", "values"),
+    "returns_a_shorter_tensor": ("wrong", "shape"),
+    "is_no_python": ("failed", "syntax"),
+    "fails_to_compile": ("failed", "compile"),
+    "has_no_model": ("failed", "missing"),
+    "loops_for_ever": ("failed", "timeout"),
+    "segfaults": ("failed", "crash"),
+    "leaves_with_status_zero": ("failed", "exit"),
+    "takes_forty_gigabytes": ("failed", "out-of-memory"),
+}
+
+
+@pytest.mark.slow  # one of them is compiled with torch's own headers where no test before this one has done it
+def test_the_batch_around_ten_that_fail_in_ten_ways_completes(here, start):
+    texts = {name: path.read_text() for name in TEN if (path := ADVERSARIAL / f"{name}.py").exists()}
+    texts["is_no_python"] = "class ModelNew(:\n"
+    texts["forks"] = (ADVERSARIAL / "forks_without_end.py").read_text()
+    texts["right"] = (here / "right.py").read_text()
+    lay(here / "sub", {f"{name}/19_ReLU/0.py": text for name, text in texts.items()})
+    arguments = ["batch", "sub", "--run", "r", "--device", "cpu", "--timeout", "5", "--memory", "4", "--timing", "0"]
+    process = start(arguments, cwd=here)
+    _, stderr = process.communicate(timeout=240)
+    assert process.returncode == 0, stderr
+    verdicts = {record.submission.model: record.verdict for record in records(here / "runs/r")}
+    assert len(lines(here / "runs/r")) == len(texts)
+    assert {name: (verdicts[name].kind, verdicts[name].reason) for name in TEN} == TEN
+    assert verdicts["right"].kind == "correct"
+    assert verdicts["forks"].kind == "failed"
+
+
+# Dying
+
+
+def marked(mark: str) -> dict[int, str]:
+    """The living processes whose environment or command line holds `mark`, and those that they started."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if mark.encode() in words and state != "Z":
+                found[int(entry.name)] = words.replace(b"\0", b" ")[-200:].decode(errors="replace")
+    return found
+
+
+def wait_until_gone(mark: str, seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while left := marked(mark):
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.05)
+
+
+def wait_for_records(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    """Returns as soon as the file has `count` lines: around the moment at which the last of them is made durable."""
+    while (path.read_bytes().count(b"\n") if path.exists() else 0) < count:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.001)
+
+
+def path_with(mark: str) -> str:
+    """A PATH that every process of the batch inherits, sandboxed ones too, and can be told by."""
+    return f"{os.environ['PATH']}:/{mark}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, failing, number):
+    mark = f"mark-{random.getrandbits(64):x}"
+    endless = (ADVERSARIAL / "loops_on_import.py").read_text()
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": endless, "19_ReLU/2.py": failing})
+    process = start(["batch", "sub", "--run", "r", "--device", "cpu", "--builders", "1"], here, PATH=path_with(mark))
+    wait_for_records(here / "runs/r/records.jsonl", 1, process)
+    time.sleep(0.5)
+    assert marked(mark)
+    began = time.monotonic()
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=30)
+    assert time.monotonic() - began < 5
+    assert process.returncode == 128 + number
+    assert stderr.endswith("harness: interrupted; what was judged is kept, and the same command goes on from there\n")
+    assert "Traceback" not in stderr
+    wait_until_gone(mark)
+    assert [record.submission.sample for record in records(here / "runs/r")] == [0]
+
+
+MIXTURE = {"right": 30, "wrong": 70, "failing": 50, "has_no_model": 20, "segfaults": 15, "leaves_with_status_zero": 15}
+KILLS_WHILE_STARTING = 2
+KILLS_WHILE_JUDGING = 8
+
+
+@pytest.mark.slow  # 200 candidates and eleven starts
+@pytest.mark.timeout(400)
+def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start):
+    mark = f"mark-{random.getrandbits(64):x}"
+    chance = random.Random(seed := random.getrandbits(32))
+    print("seed", seed)  # shown where the test fails
+    names = [name for name, count in MIXTURE.items() for _ in range(count)]
+    chance.shuffle(names)
+    texts = {
+        name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL / f"{name}.py").read_text()
+        for name in MIXTURE
+    }
+    lay(here / "sub", {f"19_ReLU/{number}.py": texts[name] for number, name in enumerate(names)})
+    arguments = ["batch", "sub", "--run", "r", "--device", "cpu", "--timing", "0", "--timeout", "20"]
+    kept = here / "runs/r/records.jsonl"
+    starting = set(chance.sample(range(KILLS_WHILE_STARTING + KILLS_WHILE_JUDGING), KILLS_WHILE_STARTING))
+    for kill in range(KILLS_WHILE_STARTING + KILLS_WHILE_JUDGING):
+        process = start(arguments, here, PATH=path_with(mark))
+        if kill in starting:
+            time.sleep(chance.uniform(0.05, 2.0))
+        else:
+            before = kept.read_bytes().count(b"\n") if kept.exists() else 0
+            wait_for_records(kept, before + chance.randint(1, 18), process)
+            time.sleep(chance.choice([0.0, chance.uniform(0.0, 0.3)]))
+        process.kill()
+        process.communicate(timeout=30)
+        wait_until_gone(mark)
+    process = start(arguments, here, PATH=path_with(mark))
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    wait_until_gone(mark)
+    written = [line["submission"]["sample"] for line in lines(kept.parent)]
+    assert Counter(written) == Counter(range(200))
+    run = open_run(kept.parent)
+    for record in run.records():
+        name = names[record.submission.sample]
+        assert record.verdict.kind == {"right": "correct", "wrong": "wrong"}.get(name, "failed"), record.verdict
+        assert (run.artifacts(record) / "submission.txt").read_text() == texts[name]
