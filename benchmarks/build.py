@@ -1,7 +1,7 @@
 """Stock `load_inline` against ours: seconds, CPU seconds, toolchain taken and equality of outputs, kernel by kernel.
 
-    python benchmarks/build.py --target cuda          # a GPU: torch's own load_inline is the stock side
-    python benchmarks/build.py --target cpu-emulated  # no GPU: our own build with torch's real headers is the stock side
+    python benchmarks/build.py --target cuda          # stock: torch's own load_inline
+    python benchmarks/build.py --target cpu-emulated  # stock: ours with torch's real headers
 
 Both sides run in one call on one machine, each from an empty cache. The slim library, compiled once for a torch, is
 reported apart. Ours are built one after the other, and so is the first stock one; the other stock builds run `--beside`

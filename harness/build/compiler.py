@@ -4,16 +4,19 @@ A compiler reads what a candidate wrote, and a candidate writes `#include "/dev/
 private files. `harness.sandbox.run_tool` answers for all of that; here is what a compiler of ours may read.
 """
 
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build.cache import ArtifactCache
-from harness.build.torch_layout import TorchLayout
+from harness.build.torch_layout import TorchLayout, cxx_compiler
+from harness.errors import ToolchainError
 from harness.sandbox import run_tool
 
 _OURS = (Path(__file__).parent / "slim", Path(__file__).parent.parent / "emulate" / "include")
+CANNOT_START = 127
 _OUT_OF_MEMORY = (
     "virtual memory exhausted",
     "out of memory allocating",
@@ -46,10 +49,12 @@ def run_compiler(argv: Sequence[str], *, cwd: Path, deadline_s: float, readable:
     """Run one compiler or linker in `cwd`, all that it may write, for at most `deadline_s` seconds.
 
     It may read the base system and `readable`. stdout and stderr come back together, the head and the tail of them
-    where they are long. Raises ToolchainError if the program cannot be started.
+    where they are long. Raises ToolchainError where the program cannot be started: never the candidate's fault.
     """
     started = time.monotonic()
     done = run_tool(argv, cwd=cwd, deadline_s=deadline_s, readable=readable)
+    if done.returncode == CANNOT_START:
+        raise ToolchainError(f"{argv[0]} cannot be run in the sandbox ({done.output.strip()}): see harness doctor.")
     return CompilerRun(
         status=done.returncode,
         output=done.output,
@@ -62,5 +67,23 @@ def run_compiler(argv: Sequence[str], *, cwd: Path, deadline_s: float, readable:
 def readable_folders(layout: TorchLayout, cache: ArtifactCache) -> tuple[Path, ...]:
     """What a build reads beside the base system: torch, the CUDA toolkit, our own headers, prepared tools."""
     toolkit = (layout.toolkit.home, layout.toolkit.nvcc.resolve().parent.parent) if layout.toolkit else ()
-    folders = (layout.root, *layout.cuda_include_dirs, layout.python_include, *toolkit, *_OURS, cache.root / "tools")
+    folders = (
+        layout.root,
+        *layout.cuda_include_dirs,
+        layout.python_include,
+        *toolkit,
+        *_toolchain_folders(),
+        *_OURS,
+        cache.root / "tools",
+    )
     return tuple(folder for folder in folders if folder.exists())
+
+
+def _toolchain_folders() -> tuple[Path, ...]:
+    """Where the host's compilers are installed, as found by PATH and behind its links, beside the base system."""
+    programs = [cxx_compiler(), *(shutil.which(name) for name in ("c++", "g++", "gcc", "ld", "as"))]
+    found = [Path(program) for program in programs if program is not None]
+    folders = (path.parent.parent for program in found for path in (program.absolute(), program.resolve()))
+    return tuple(
+        dict.fromkeys(folder for folder in folders if not folder.is_relative_to("/usr") and folder != Path("/"))
+    )

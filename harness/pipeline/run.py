@@ -170,5 +170,5 @@ def remaining(tasks: Sequence[Task], run: Run) -> list[Task]:
 
 
 def default_builders(devices: int) -> int:
-    """Submissions prepared at once: a core stays free for each judge, which keeps a clock."""
+    """Submissions prepared at once: the cores that a session leaves to builders, one less where it leaves them all."""
     return max(1, len(os.sched_getaffinity(0)) - devices)
