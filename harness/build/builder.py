@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import platform
+import re
 import subprocess
 import threading
 import time
@@ -27,6 +28,8 @@ from harness.schema.build import BuildReason
 
 # Flags that make a compiler run, or overwrite, what the candidate names. No honest kernel needs one.
 REFUSED_FLAGS = ("-fplugin", "-wrapper", "-specs", "--specs", "-B", "-ccbin", "--compiler-bindir", "-o", "@")
+# Torch's CUDA headers include it, and CPU builds of torch do not have it.
+_CUDA_TORCH_HEADER = "cuda_cmake_macros.h"
 # What a faster toolchain may take of the deadline before the next one is tried.
 FIRST_TRY_SHARE = 0.5
 # Outcomes worth keeping: the same sources give them again.
@@ -92,6 +95,11 @@ class Builder:
             with self._guard:
                 del self._under_way[key]
 
+    def prepare(self) -> None:
+        """Make what the toolchains need once for this torch; half a minute where the cache has none, else nothing."""
+        for toolchain in self._toolchains:
+            toolchain.prepare(self._around)
+
     def _claim(self, key: str) -> tuple[bool, Future[Artifact | BuildFailure]]:
         """Whether this thread is to build `key`, and the future by which the others wait for it."""
         with self._guard:
@@ -104,6 +112,7 @@ class Builder:
         cache = self._around.cache
         if (known := cache.get(key)) is not None:
             return known
+        self.prepare()
         with cache.lock(f"{key}.lock"):
             if (known := cache.get(key)) is not None:
                 return known
@@ -124,6 +133,7 @@ class Builder:
             notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
         seconds = time.monotonic() - started
         if attempt.module is None:
+            self._blame_the_machine(attempt)
             failure = BuildFailure(
                 reason=attempt.reason,
                 detail=attempt.detail,
@@ -145,6 +155,12 @@ class Builder:
             notes=(*notes, *attempt.notes),
         )
         return self._around.cache.put(key, artifact, attempt.module)
+
+    def _blame_the_machine(self, attempt: _Attempt) -> None:
+        """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""
+        machine = self._around.machine
+        if machine.target == "cuda" and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
+            raise ToolchainError("This torch is a CPU build: install a CUDA build of torch to build for a GPU.")
 
     def _attempt(self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float) -> _Attempt:
         try:
@@ -171,7 +187,9 @@ def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ..
         runs = list(pool.map(functools.partial(compiler, deadline_s=deadline_s), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
-        runs.append(compiler(plan.link, deadline_s=left))
+        linked = compiler(plan.link, deadline_s=left)
+        refused = plan.refused_link is not None and re.search(plan.refused_link, linked.output)
+        runs.append(dataclasses.replace(linked, status=1) if refused else linked)
     log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
     attempt = _Attempt(
         module=work / plan.output,

@@ -6,9 +6,10 @@ the candidate's optimisation flags are dropped, and what it asked of nvcc is kep
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from harness.build.recipe import Extras, Plan, plan_build, split_flags
-from harness.build.slim import beyond_the_facade, mentioned_headers, slim_extras
+from harness.build.slim import beyond_the_facade, mentioned_headers, prepare_slim, slim_extras, unkept_promises
 from harness.build.slim_tool import slim_tool
 from harness.build.sources import SourceFile, candidate_texts, source_files
 from harness.build.toolchain import Refused, SteppedBack, Surroundings, Toolchain
@@ -30,16 +31,15 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
     plan = plan_build(rewritten, _files(rewritten), around.machine, extras)
     # The emulation's own headers are written in terms of Half and BFloat16.
     headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool)
-    return Plan(
-        files={**plan.files, **headers}, compile=plan.compile, link=plan.link, output=plan.output, notes=tuple(notes)
-    )
+    files = {**plan.files, **headers}
+    return replace(plan, files=files, notes=tuple(notes), refused_link=unkept_promises(around))
 
 
 def _plan_stock(request: BuildRequest, around: Surroundings) -> Plan:
     rewritten, notes = _rewritten(request)
     extras = Extras(first=(str(INCLUDE_DIR),), cxx_flags=COMPILE_FLAGS)
     plan = plan_build(rewritten, _files(rewritten), around.machine, extras)
-    return Plan(files=plan.files, compile=plan.compile, link=plan.link, output=plan.output, notes=tuple(notes))
+    return replace(plan, notes=tuple(notes))
 
 
 def _files(rewritten: BuildRequest) -> Iterator[SourceFile]:
@@ -82,5 +82,5 @@ def _preprocessor(flags: Iterable[str]) -> list[str]:
     return [flag for flag in split_flags(flags) if _PREPROCESSOR.match(flag)]
 
 
-EMULATED = Toolchain(name="emulated", plan=_plan_slim, memory_bytes=1 << 30)
+EMULATED = Toolchain(name="emulated", plan=_plan_slim, memory_bytes=1 << 30, prepare=prepare_slim)
 EMULATED_STOCK = Toolchain(name="emulated-stock", plan=_plan_stock, memory_bytes=2 << 30)

@@ -18,9 +18,8 @@ _FACTORY = re.compile(r"^inline at::Tensor (\w+)\([^\n]*\) \{\n.*?^\}", re.MULTI
 _FUNCTION = re.compile(r"^inline [^\n(]*?[ &](\w+)\(", re.MULTILINE)
 _STRUCT = re.compile(r"^struct TORCH_API (\w+) \{", re.MULTILINE)
 _CALLED = re.compile(r"at::_ops::(\w+)::")
-_SCALAR_ROWS = re.compile(
-    r"#define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS\(_\)((?:[^\n]*\\\n)*[^\n]*\n)", re.MULTILINE
-)
+_FORALL = re.compile(r"^#define (AT_FORALL_\w+)\((?:[^\n]*\\\n)*[^\n]*\n", re.MULTILINE)
+_ALL_TYPES = "AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS"
 _NOT_PUBLIC = ("_ops.h", "_native.h", "_dispatch.h", "_meta.h")
 # Hand-written in the facade's Tensor, so torch's own text must not come a second time.
 _OURS = frozenset({"contiguous", "type", "data", "size", "stride", "is_floating_point", "is_complex"})
@@ -90,14 +89,18 @@ def read_operators(include: Path) -> Operators:
 
 
 def scalar_types_header(include: Path) -> str:
-    """`slim/scalar_types.h`: the dtypes of this torch, in their order, and the C++ types behind them declared."""
-    for place in ("torch/headeronly/core/ScalarType.h", "c10/core/ScalarType.h"):
-        file = include / place
-        found = _SCALAR_ROWS.search(file.read_text()) if file.exists() else None
-        if found is not None:
-            rows = re.findall(r"_\(([^,()]+), (\w+)\)", re.sub(r"/\*.*?\*/", "", found.group(1)))
-            return _scalar_types_text([(cpp.strip().replace("at::", "c10::"), name) for cpp, name in rows])
-    raise ValueError("torch's headers name no scalar types")
+    """`slim/scalar_types.h`: the dtypes of this torch, in their order, the C++ types behind them, its AT_FORALL macros.
+
+    Raises ValueError where torch's headers name no scalar types.
+    """
+    places = (include / "torch/headeronly/core/ScalarType.h", include / "c10/core/ScalarType.h")
+    text = "\n".join(place.read_text() for place in places if place.exists())
+    macros = {found.group(1): found.group(0) for found in _FORALL.finditer(text)}
+    if _ALL_TYPES not in macros:
+        raise ValueError("torch's headers name no scalar types")
+    body = re.sub(r"/\*.*?\*/", "", macros[_ALL_TYPES].split(")", 1)[1])
+    rows = [(cpp.replace("at::", "c10::"), name) for cpp, name in re.findall(r"_\(([^,()]+), (\w+)\)", body)]
+    return _scalar_types_text(rows) + "\n".join(macros.values())
 
 
 def _scalar_types_text(rows: list[tuple[str, str]]) -> str:

@@ -7,7 +7,7 @@ torch, and in which compiler reads the CUDA part; nothing else, so that a faster
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from harness.build.sources import SourceFile
@@ -56,13 +56,17 @@ class Extras:
 
 @dataclass(frozen=True)
 class Plan:
-    """Files to write and processes to run for one artifact; `compile` in any order, then `link`."""
+    """Files to write and processes to run for one artifact; `compile` in any order, then `link`.
+
+    A link whose output matches `refused_link` has failed, whatever the linker's exit status says.
+    """
 
     files: dict[str, str]
     compile: tuple[tuple[str, ...], ...]
     link: tuple[str, ...]
     output: str
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    refused_link: str | None = None
 
 
 class BadFlags(ValueError):

@@ -5,7 +5,9 @@ layout, and those of torch's own operator declarations whose names occur in it. 
 and a compile error here means only that the next toolchain is asked.
 """
 
+import contextlib
 import re
+from dataclasses import replace
 
 from harness.build.recipe import Extras, Plan, plan_build
 from harness.build.slim_tool import SlimTool, slim_tool
@@ -23,11 +25,18 @@ _BEYOND = re.compile(
 )
 # Parts of the facade that cost time to read, and the words that call for them.
 _PARTS = {
-    "SLIM_HALF": re.compile(r"half|bfloat16|TYPES_AND", re.IGNORECASE),
-    "SLIM_COMPLEX": re.compile(r"complex", re.IGNORECASE),
+    "SLIM_HALF": re.compile(r"half|bfloat16|TYPES_AND|complex|gpuAtomic|Atomic\.cuh|NumericUtils", re.IGNORECASE),
+    "SLIM_COMPLEX": re.compile(r"complex|gpuAtomic|Atomic\.cuh|NumericUtils", re.IGNORECASE),
     "SLIM_ACCESSORS": re.compile(r"accessor", re.IGNORECASE),
     "SLIM_DISPATCH": re.compile(r"AT_DISPATCH"),
     "SLIM_CUBLAS": re.compile(r"cublas", re.IGNORECASE),
+    "SLIM_PRINT": re.compile(r"\b(?:cout|cerr|clog|\w*stream)\b"),
+    "SLIM_PARALLEL": re.compile(r"\bparallel_for\b|\bget_num_threads\b"),
+}
+
+_HEADERS = {
+    "SLIM_HALF": ("c10/util/Half.h", "c10/util/BFloat16.h"),
+    "SLIM_COMPLEX": ("c10/util/complex.h",),
 }
 
 
@@ -37,7 +46,15 @@ def _plan(request: BuildRequest, around: Surroundings) -> Plan:
         raise SteppedBack(f"the source uses {beyond}")
     plan = plan_build(request, source_files(request), around.machine, slim_extras(tool, around))
     headers = mentioned_headers("\n".join(candidate_texts(request)), tool)
-    return Plan(files={**plan.files, **headers}, compile=plan.compile, link=plan.link, output=plan.output)
+    return replace(plan, files={**plan.files, **headers}, refused_link=unkept_promises(around))
+
+
+def unkept_promises(around: Surroundings) -> str | None:
+    """What the linker says where the facade declared something that no library has."""
+    # CUDA code where torch is a CPU build: it can be compiled, to look at it, but not loaded.
+    if around.machine.target == "cuda" and around.machine.layout.cuda is None:
+        return None
+    return r"undefined reference to [`'](?:(?:typeinfo|vtable) for )?(?:at|c10|caffe2|torch|slim|pybind11)::"
 
 
 def beyond_the_facade(request: BuildRequest) -> str | None:
@@ -53,8 +70,9 @@ def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
         str(tool.library),
         f"-Wl,-rpath,{folder}",
         f"-Wl,--version-script={tool.version_script}",
-        # A name that stock would find missing only when the module is loaded is for stock to report.
-        *(("-Wl,--no-undefined",) if not _without_cuda_libraries(around) else ()),
+        # Names that are missing are told, and only those that the facade promised make the attempt fail: stock finds
+        # the others (cuBLAS's, through libtorch_cuda) when the module is loaded, or reports them then.
+        *("-Wl,--no-undefined", "-Wl,--warn-unresolved-symbols"),
     )
     return Extras(first=(".", str(tool.include)), linked=linked)
 
@@ -63,14 +81,11 @@ def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
     """The headers written for one source: what it mentions of the standard library, the facade and ATen."""
     names = sorted(set(_IDENTIFIER.findall(text)))
     parts = [part for part, words in _PARTS.items() if words.search(text)]
-    halves = ["#include <c10/util/Half.h>", "#include <c10/util/BFloat16.h>"] if "SLIM_HALF" in parts else []
-    complex_numbers = ["#include <c10/util/complex.h>"] if "SLIM_COMPLEX" in parts else []
     prelude = [
         "#pragma once",
         *(f"#define {part}" for part in parts),
         *(f"#include <{header}>" for header in standard_headers(names, text)),
-        *halves,
-        *complex_numbers,
+        *(f"#include <{header}>" for part in parts for header in _HEADERS.get(part, ())),
     ]
     return {
         "slim_prelude.h": "\n".join(prelude) + "\n",
@@ -80,9 +95,10 @@ def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
     }
 
 
-def _without_cuda_libraries(around: Surroundings) -> bool:
-    """CUDA code on a machine whose torch is a CPU build: it can be compiled, to look at it, but not loaded."""
-    return around.machine.target == "cuda" and around.machine.layout.cuda is None
+def prepare_slim(around: Surroundings) -> None:
+    """Make the tool now. Where it cannot be made, planning says so."""
+    with contextlib.suppress(SteppedBack):
+        slim_tool(around.machine, around.cache, around.on_status)
 
 
-SLIM = Toolchain(name="slim", plan=_plan, memory_bytes=1 << 30)
+SLIM = Toolchain(name="slim", plan=_plan, memory_bytes=1 << 30, prepare=prepare_slim)

@@ -20,7 +20,8 @@ LIBRARY_DEADLINE_S = 600.0
 # Headers of torch's that lead to the facade instead. Grouped as torch groups them, so that a source that forgot an
 # include is refused here as it is there.
 FORWARDED = {
-    "slim/torch.h": "torch/types.h torch/all.h torch/torch.h",
+    "slim/torch.h": "torch/types.h",
+    "slim/torch_all.h": "torch/all.h torch/torch.h",
     "slim/binding.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h pybind11/pybind11.h pybind11/stl.h",
     "slim/cuda_check.h": "c10/cuda/CUDAException.h",
     "slim/cuda_stream.h": "c10/cuda/CUDAStream.h c10/cuda/CUDAFunctions.h",
@@ -33,6 +34,7 @@ FORWARDED = {
     "c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h torch/headeronly/core/ScalarType.h "
     "torch/headeronly/core/DeviceType.h torch/headeronly/core/Layout.h torch/headeronly/core/MemoryFormat.h",
     "slim/tensor.h": "ATen/ATen.h ATen/Tensor.h ATen/Functions.h ATen/Context.h ATen/DeviceGuard.h ATen/TensorUtils.h "
+    "c10/core/DeviceGuard.h "
     "ATen/TensorOperators.h ATen/TracerMode.h ATen/core/ATen_fwd.h ATen/core/Generator.h ATen/core/Tensor.h "
     "ATen/core/TensorBase.h ATen/core/TensorBody.h ATen/core/grad_mode.h ATen/NativeFunctions.h",
 }

@@ -7,7 +7,7 @@ the stock headers must not compile against the slim ones.
 import re
 from collections.abc import Iterable
 
-_BY_HEADER = {
+BY_HEADER = {
     "algorithm": "sort stable_sort min max minmax clamp fill fill_n copy copy_n reverse transform all_of any_of "
     "none_of find find_if count count_if max_element min_element for_each generate replace remove remove_if unique "
     "rotate lower_bound upper_bound binary_search nth_element partial_sort swap_ranges equal lexicographical_compare",
@@ -15,7 +15,6 @@ _BY_HEADER = {
     "atomic": "atomic atomic_flag memory_order memory_order_relaxed",
     "bitset": "bitset",
     "cassert": "assert",
-    "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
     "chrono": "chrono",
     "climits": "INT_MAX INT_MIN LONG_MAX UINT_MAX CHAR_BIT LLONG_MAX",
     "cmath": "exp expf log logf sqrt sqrtf pow powf tanh tanhf sinh cosh sin sinf cos cosf tan erf erff erfc ceil "
@@ -42,11 +41,12 @@ _BY_HEADER = {
     "stdexcept": "runtime_error invalid_argument logic_error out_of_range domain_error length_error overflow_error",
     "string": "to_string string stoi stof",
     "thread": "thread this_thread",
+    "c10/util/irange.h": "irange",
     "unordered_map": "unordered_map",
     "unordered_set": "unordered_set",
     "variant": "variant visit",
 }
-_HEADER_OF = {name: header for header, names in _BY_HEADER.items() for name in names.split()}
+_HEADER_OF = {name: header for header, names in BY_HEADER.items() for name in names.split()}
 _COMMON = re.compile(r"using\s+namespace\s+std\b")
 
 

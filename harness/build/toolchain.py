@@ -38,8 +38,12 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A row of the table. `plan` raises SteppedBack or Refused; `memory_bytes` is the peak of its compilers."""
+    """A row of the table. `plan` raises SteppedBack or Refused; `memory_bytes` is the peak of its compilers.
+
+    `prepare` makes what the toolchain needs once, so that no candidate's deadline pays for it.
+    """
 
     name: str
     plan: Callable[[BuildRequest, Surroundings], Plan]
     memory_bytes: int
+    prepare: Callable[[Surroundings], None] = lambda around: None

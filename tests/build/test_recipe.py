@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from torch.utils import cpp_extension
 
 from harness.build.builder import cache_key
+from harness.build.compiler import run_compiler
 from harness.build.recipe import BadFlags, Machine, gencode_flags, inside, plan_build, split_flags
 from harness.build.sources import source_files
+from harness.build.standard import BY_HEADER, standard_headers
 from harness.build.torch_layout import CudaToolkit, find_torch
 from harness.errors import ToolchainError
 from harness.schema import BuildRequest
@@ -180,3 +182,19 @@ def test_another_machine_has_another_key(machine: Machine) -> None:
 
 def test_a_forced_toolchain_has_another_key() -> None:
     assert cache_key(REQUEST, CPU_HERE, ["stock"]) != cache_key(REQUEST, CPU_HERE, ["slim", "stock"])
+
+
+def test_every_standard_header_given_for_a_name_is_one_that_torch_itself_includes(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("#include <torch/types.h>\n")
+    layout = find_torch()
+    include = [part for path in layout.include_dirs for part in ("-isystem", str(path))]
+    command = ["g++", "-M", "-MF", "a.d", f"-std={layout.cxx_standard}", *include, "a.cpp"]
+    run = run_compiler(command, cwd=tmp_path, deadline_s=60, readable=[layout.root])
+    assert run.ok, run.output
+    included = {Path(word).name for word in (tmp_path / "a.d").read_text().split()}
+    assert {Path(header).name for header in BY_HEADER} <= included
+
+
+def test_a_name_brings_its_header_and_a_using_directive_the_common_ones() -> None:
+    assert standard_headers(["cout", "own_name"], "std::cout") == ["iostream"]
+    assert "algorithm" in standard_headers([], "using namespace std;")

@@ -169,6 +169,29 @@ Tensor select(const Tensor& x, const Tensor& index) { return x[index]; }
 void assign(const Tensor& to, const Tensor& from) { to.copy_(from); }
 void assign(const Tensor& to, const Scalar& value) { to.fill_(value); }
 
+namespace {
+at::TensorOptions options_of(c10::ScalarType type, c10::Device device, bool grad) {
+  return at::TensorOptions().dtype(type).device(device).requires_grad(grad);
+}
+c10::IntArrayRef ints(Extent extent) { return {extent.data, extent.length}; }
+}  // namespace
+
+Tensor from_blob(void* data, Extent sizes, const Extent* strides, c10::ScalarType type, c10::Device device, bool grad) {
+  auto options = options_of(type, device, grad);
+  return strides ? torch::from_blob(data, ints(sizes), ints(*strides), options)
+                 : torch::from_blob(data, ints(sizes), options);
+}
+Tensor copy_of(const void* data, Extent sizes, c10::ScalarType of_data, c10::ScalarType type, c10::Device device, bool grad) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  auto there = at::from_blob(const_cast<void*>(data), ints(sizes), at::TensorOptions().dtype(of_data));
+  auto copy = there.to(at::TensorOptions().dtype(type).device(device), /*non_blocking=*/false, /*copy=*/true);
+  return torch::autograd::make_variable(copy, grad);
+}
+Tensor to_device(const Tensor& x, c10::DeviceType type) { return x.to(x.options().device(type)); }
+Tensor to_type(const Tensor& x, c10::ScalarType type) { return x.toType(type); }
+void* enter_device(c10::Device device) { return new c10::DeviceGuard(device); }
+void leave_device(void* guard) noexcept { delete static_cast<c10::DeviceGuard*>(guard); }
+
 // at::AutoDispatchBelowADInplaceOrView, taken apart so that its layout stays here.
 uint64_t below_autograd_enter() {
   auto now = c10::impl::tls_local_dispatch_key_set();

@@ -19,7 +19,7 @@
 
 #include <c10/macros/Macros.h>
 
-#include <slim/scalar_types.h>  // generated: SLIM_SCALAR_TYPES, with this torch's own rows
+#include <slim/scalar_types.h>  // generated: SLIM_SCALAR_TYPES and torch's AT_FORALL macros, with its own rows
 
 namespace c10 {
 
@@ -33,6 +33,7 @@ using string_view = std::string_view;
 #define SLIM_ENUMERATOR(type, name) name,
 enum class ScalarType : int8_t { SLIM_SCALAR_TYPES(SLIM_ENUMERATOR) Undefined, NumOptions };
 #undef SLIM_ENUMERATOR
+constexpr uint16_t NumScalarTypes = static_cast<uint16_t>(ScalarType::NumOptions);
 
 enum class DeviceType : int8_t {
   CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA, Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy, IPU,

@@ -1,7 +1,8 @@
 // PYBIND11_MODULE, m.def and py::arg without pybind11's headers: templates that take a function's signature apart.
 #pragma once
 
-#include <slim/torch.h>
+#include <slim/torch_all.h>
+
 #include <slim/binding_shim.h>
 
 #include <memory>
@@ -177,6 +178,8 @@ std::string result_name() {
 
 namespace pybind11 {
 
+struct none {};
+
 // py::arg("x"), py::arg("x") = value.
 struct arg {
   const char* name;
@@ -186,7 +189,7 @@ struct arg {
   arg operator=(const T& value) const {
     using Plain = std::conditional_t<std::is_array_v<T>, const char*, T>;
     arg with(*this);
-    if constexpr (std::is_same_v<T, std::nullopt_t>) with.otherwise = slim::binding::make_none();
+    if constexpr (std::is_same_v<T, std::nullopt_t> || std::is_same_v<T, none>) with.otherwise = slim::binding::make_none();
     else with.otherwise = slim::binding::Result<Plain>::make(value);
     return with;
   }
@@ -216,6 +219,17 @@ class module_ {
     void operator=(const std::string& text) { slim::binding::set_doc(module, text.c_str()); }
   };
   Doc doc() { return {created_}; }
+
+  struct Attribute {
+    PyObject* module;
+    const char* name;
+    template <typename T>
+    void operator=(const T& value) {
+      using Plain = std::conditional_t<std::is_array_v<T>, const char*, T>;
+      slim::binding::add_object(module, name, slim::binding::Result<Plain>::make(value));
+    }
+  };
+  Attribute attr(const char* name) { return {created_, name}; }
 
   template <typename F, typename... Extra>
   module_& def(const char* name, F&& function, const Extra&... extra) {
@@ -255,7 +269,7 @@ struct Signature<R (*)(A...)> {
   static std::string result() { return result_name<R>(); }
 };
 template <typename R, typename... A>
-struct Signature<R(A...)> : Signature<R (*)(A...)> {};
+struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
 template <typename R, typename C, typename... A>
 struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
 template <typename R, typename C, typename... A>

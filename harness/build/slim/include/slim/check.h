@@ -124,5 +124,9 @@ ArrayRef<T> ArrayRef<T>::slice(size_t start) const {
 
 }  // namespace c10
 
+namespace c10 {
+inline size_t elementSize(ScalarType type) { return slim::type_size(type); }
+}  // namespace c10
+
 inline std::string_view caffe2::TypeMeta::name() const { return slim::type_name(type_); }
 inline size_t caffe2::TypeMeta::itemsize() const { return slim::type_size(type_); }

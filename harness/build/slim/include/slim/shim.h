@@ -95,6 +95,16 @@ SLIM_API at::Tensor select(const at::Tensor&, const at::Tensor& index);
 SLIM_API void assign(const at::Tensor&, const at::Tensor&);
 SLIM_API void assign(const at::Tensor&, const c10::Scalar&);
 
+// New tensors over given memory: a view of it, or a copy with another dtype on another device.
+SLIM_API at::Tensor from_blob(void* data, Extent sizes, const Extent* strides, c10::ScalarType, c10::Device, bool grad);
+SLIM_API at::Tensor copy_of(const void* data, Extent sizes, c10::ScalarType of_data, c10::ScalarType, c10::Device, bool grad);
+SLIM_API at::Tensor to_device(const at::Tensor&, c10::DeviceType);
+SLIM_API at::Tensor to_type(const at::Tensor&, c10::ScalarType);
+
+// A device that is current for a scope, whatever its kind.
+SLIM_API void* enter_device(c10::Device);
+SLIM_API void leave_device(void*) noexcept;
+
 // What torch:: adds to at:: when it makes a tensor.
 SLIM_API uint64_t below_autograd_enter();
 SLIM_API void below_autograd_leave(uint64_t);

@@ -105,6 +105,8 @@ class TORCH_API TensorBase {
   bool is_cuda() const { return device().is_cuda(); }
   bool is_cpu() const { return device().is_cpu(); }
   bool is_meta() const { return device().type() == c10::DeviceType::Meta; }
+  bool is_xpu() const { return device().type() == c10::DeviceType::XPU; }
+  bool is_mps() const { return device().type() == c10::DeviceType::MPS; }
   c10::Layout layout() const { return slim::layout(impl_); }
   bool is_sparse() const { return layout() == c10::Layout::Sparse; }
   c10::TensorOptions options() const { return c10::TensorOptions().dtype(dtype()).device(device()).layout(layout()); }
@@ -119,6 +121,7 @@ class TORCH_API TensorBase {
   template <typename T> SLIM_API T* mutable_data_ptr() const;
   template <typename T> SLIM_API const T* const_data_ptr() const;
   SLIM_API std::string toString() const;
+  SLIM_API bool is_leaf() const;
   SLIM_API void print() const;
 
 #ifdef SLIM_ACCESSORS
@@ -127,6 +130,8 @@ class TORCH_API TensorBase {
 
  protected:
   c10::TensorImpl* impl_;
+  SLIM_API const TensorBase& requires_grad_(bool value) const;
+  SLIM_API TensorBase data() const;
   SLIM_API TensorBase __dispatch_contiguous(c10::MemoryFormat format) const;
 
  private:
@@ -154,6 +159,11 @@ class TORCH_API Tensor : public TensorBase {
   Tensor set_requires_grad(bool value) const { TensorBase::set_requires_grad(value); return *this; }
   DeprecatedTypeProperties type() const { return {scalar_type(), device()}; }
   template <typename T> T* data() const { return data_ptr<T>(); }
+  Tensor data() const { return Tensor(TensorBase::data()); }
+  const Tensor& requires_grad_(bool value = true) const { TensorBase::requires_grad_(value); return *this; }
+  Tensor cpu() const { return slim::to_device(*this, c10::DeviceType::CPU); }
+  Tensor cuda() const { return slim::to_device(*this, c10::DeviceType::CUDA); }
+  Tensor toType(c10::ScalarType type) const { return slim::to_type(*this, type); }
   template <typename T> SLIM_API T item() const;
 
   Tensor operator-() const { return slim::negate(*this); }
@@ -224,6 +234,34 @@ struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
 
+// A device that is current while the guard lives.
+class OptionalDeviceGuard {
+  void* entered_ = nullptr;
+
+ public:
+  OptionalDeviceGuard() = default;
+  explicit OptionalDeviceGuard(c10::Device device) : entered_(slim::enter_device(device)) {}
+  explicit OptionalDeviceGuard(std::optional<c10::Device> device) { if (device) entered_ = slim::enter_device(*device); }
+  OptionalDeviceGuard(const OptionalDeviceGuard&) = delete;
+  OptionalDeviceGuard& operator=(const OptionalDeviceGuard&) = delete;
+  ~OptionalDeviceGuard() { if (entered_) slim::leave_device(entered_); }
+};
+struct DeviceGuard : OptionalDeviceGuard {
+  explicit DeviceGuard(c10::Device device) : OptionalDeviceGuard(device) {}
+};
+
+// Tensors over memory of the caller's.
+inline Tensor from_blob(void* data, c10::IntArrayRef sizes, const c10::TensorOptions& options = {}) {
+  return slim::from_blob(data, {sizes.data(), sizes.size()}, nullptr, options.dtype().toScalarType(), options.device(),
+                         options.requires_grad());
+}
+inline Tensor from_blob(void* data, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                        const c10::TensorOptions& options = {}) {
+  slim::Extent given{strides.data(), strides.size()};
+  return slim::from_blob(data, {sizes.data(), sizes.size()}, &given, options.dtype().toScalarType(), options.device(),
+                         options.requires_grad());
+}
+
 inline std::optional<c10::Device> device_of(const Tensor& tensor) {
   return tensor.defined() ? std::optional<c10::Device>(tensor.device()) : std::nullopt;
 }
@@ -249,5 +287,10 @@ class c10::IListRef<at::Tensor> {
   IListRef(const IListRef&) = delete;
   ~IListRef() { slim::list_ref_destroy(storage_); }
 };
+
+namespace c10 {
+using at::DeviceGuard;
+using at::OptionalDeviceGuard;
+}  // namespace c10
 
 #include <slim_operators.inc>
