@@ -135,6 +135,10 @@ def _death(ended: Exit) -> tuple[Reason, str]:
         return "out-of-memory", f"used more memory than allowed ({ended.peak_rss_bytes / 1e9:.1f} GB resident)"
     if ended.cause == "cpu":
         return "timeout", "used more CPU time than allowed"
+    if ended.cause == "processes":
+        return "crash", "started more processes and threads than allowed"
+    if ended.cause == "scratch":
+        return "crash", "wrote more to the disk than allowed"
     if ended.signal is not None:
         return "crash", f"the worker died of signal {ended.signal}"
     return "exit", f"the process left with status {ended.code} instead of answering"
