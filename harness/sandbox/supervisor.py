@@ -97,8 +97,11 @@ def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], mac
         outcome = supervisor.watch()
     except Exception as error:  # noqa: BLE001 - the border of this process: whatever it was, the owner must hear of it
         outcome = Refused(detail=_detail(error))
-    with contextlib.suppress(OSError):  # nobody may be listening any more
+    try:
         supervisor.clean_up()
+    except SandboxError as error:
+        outcome = Refused(detail=str(error))
+    with contextlib.suppress(OSError):  # nobody may be listening any more
         channel.send(control, outcome.model_dump_json().encode())
     os._exit(0)
 
@@ -117,7 +120,7 @@ class Supervisor:
         self._child = 0
         self._pid = 0
         self._status: int | None = None  # the process's raw wait status, once it is known
-        self._alive = True  # whether the direct child has not been waited for
+        self._alive = False  # whether there is a direct child that has not been waited for
         self._cause: Cause | None = None
         self._terminated = False
         self._oom_kills = processes.kernel_oom_kills()
@@ -143,6 +146,7 @@ class Supervisor:
             self._report.close()
             process = _Process(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
             process.run_as_init() if in_namespaces else process.run()
+        self._alive = True
         if not in_namespaces:
             # The worker's Landlock rule for /proc/self names this very directory, which the kernel would make anew,
             # and so unnamed, had nobody held it.
@@ -332,7 +336,7 @@ class Supervisor:
     def _kill_everything(self) -> None:
         deadline = time.monotonic() + _GRACE_S
         while time.monotonic() < deadline:
-            if self._alive and self._child == self._pid:
+            if self._alive and 0 < self._child == self._pid:
                 # All of its group at one stroke: a fork bomb cannot outrun that. Only while its pid is still ours.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._pid, signal.SIGKILL)
@@ -367,7 +371,11 @@ class Supervisor:
         )
 
     def clean_up(self) -> None:
-        """Remove the scratch folder, whatever the process did to its permissions and however deep it dug."""
+        """Kill what `watch` has not, then remove the scratch folder: whatever its permissions, however deep.
+
+        Raises SandboxError where a process cannot be killed.
+        """
+        self._kill_everything()
         if self._scratch is not None:
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows links, nor minds the depth
                 subprocess.run([*command, "--", self._scratch], stderr=subprocess.DEVNULL, check=False)

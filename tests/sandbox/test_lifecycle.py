@@ -213,6 +213,29 @@ def test_a_trusted_process_starts_workers_of_its_own(zygote: Zygote) -> None:
     assert answer == b"the worker ended with 42, unconfined: True"
 
 
+def test_a_worker_whose_owner_is_gone_before_it_starts_does_not_stay(zygote: Zygote, tier: Isolation) -> None:
+    from harness.sandbox import channel
+    from harness.sandbox.messages import SpawnRequest
+
+    mark = f"harness-forsaken-{os.getpid()}-{tier}"
+    daemon = DAEMON.replace("time.sleep(120)", f"os.execv('/bin/sh', ['{mark}', '-c', 'sleep 120; true'])")
+    source_read, source_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    os.write(source_write, (daemon + "time.sleep(120)").encode())
+    os.close(source_write)
+    ours, theirs = channel.pair()
+    request = SpawnRequest(entry="harness.sandbox.selftest:run_source", policy=Policy(isolation=tier))
+    with theirs:
+        zygote._send(request, [theirs.fileno(), source_read, answer_write])
+    ours.close()
+    os.close(source_read)
+    os.close(answer_write)
+    assert select.select([answer_read], [], [], 10)[0]  # the daemon lives, or everybody is gone
+    with open(answer_read, "rb") as answers:
+        answers.read()  # until nobody has the other end any more
+    assert _wait_until(lambda: not _sleepers(mark))
+
+
 def test_an_entry_that_does_not_exist_is_our_fault(zygote: Zygote) -> None:
     with pytest.raises(SandboxError, match=r"There is no entry harness\.nowhere:main"):
         zygote.spawn_worker("harness.nowhere:main", [], Policy())
