@@ -177,7 +177,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
             set=draft.problem.set,
             name=draft.problem.name,
             sha256=draft.problem.sha256,
-            workload=judgement.workload if judgement else Workload(),
+            workload=judgement.workload if judgement else Workload(precision=draft.settings.precision),
         ),
         submission=SubmissionRef(
             path=draft.submission.path,

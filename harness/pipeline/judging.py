@@ -98,6 +98,7 @@ class JudgeProcess:
     def _judge(self, job: Job) -> Judgement:
         emulated = job.kind == "cpu-emulated"
         source, workload = sized(job.problem, job.settings.workload, emulated=emulated)
+        workload = workload.model_copy(update={"precision": job.settings.precision})
         problem = load_problem(job.problem.title, source, device=self._device, precision=job.settings.precision)
         policy = Policy(
             readable=job.readable,
