@@ -82,14 +82,16 @@ def usage(pid: int) -> Usage | None:
 
 
 def proportional_bytes(pid: int) -> int | None:
-    """Memory of `pid` with shared pages split among their sharers, or None where the kernel does not tell."""
-    with contextlib.suppress(*_GONE, OSError):
-        total = 0
-        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
-            if line.startswith(("Pss_Anon:", "Pss_Shmem:")):
-                total += int(line.split()[1]) * 1024
-        return total
-    return None
+    """Memory of `pid` with shared pages split among their sharers; 0 where it is gone, None where nobody tells."""
+    try:
+        lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+    except ProcessLookupError:
+        return 0
+    except FileNotFoundError:
+        return None if Path(f"/proc/{pid}").exists() else 0  # before Linux 4.14 there is no such file
+    except PermissionError:
+        return None
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
 
 
 def data_bytes() -> int:

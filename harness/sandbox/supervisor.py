@@ -428,7 +428,7 @@ class Watchdog:
         used = self._used()
         memory = sum(one.memory_bytes for _, one in used)
         self.peak_bytes = max(self.peak_bytes, memory)
-        if memory - self._baseline > self._limits.memory_bytes and self._really(used) > self._limits.memory_bytes:
+        if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
             return "memory"
         self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
         if self.cpu_s > self._limits.cpu_s:
@@ -437,9 +437,15 @@ class Watchdog:
             return "processes"
         return "scratch" if self._scratch_is_full() else None
 
-    def _really(self, used: list[tuple[int, processes.Usage]]) -> int:
-        """The same sum with pages that forked children share counted once; it takes longer."""
-        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in used]
+    def _really_exceeded(self) -> bool:
+        """Count again with pages that forked children share counted once, which takes longer.
+
+        Twice, because the share of each grows as others end, and the processes are looked at one after the other.
+        """
+        return all(self._proportional_bytes() > self._limits.memory_bytes for _ in range(2))
+
+    def _proportional_bytes(self) -> int:
+        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in self._used()]
         return sum(plain if proportional is None else proportional for proportional, plain in exact)
 
     def _scratch_is_full(self) -> bool:
