@@ -195,7 +195,7 @@ def test_a_machine_that_judges_nothing_ends_the_batch(here, invoke, failing, exa
     result = invoke("batch", "sub", "--run", "r")
     assert result.exit_code == 3
     assert "10 submissions in a row could not be judged, the last because: g++ cannot be found" in result.stderr
-    assert len(met) < 30
+    assert len(met) <= 30, "nothing is tried again on such a machine"
     assert records("r") == []
 
 
