@@ -48,7 +48,8 @@ def batch(
     generations.csv with the columns file, problem, sample, model. Stop it as you like: started again, it goes on.
 
     \b
-    Exit status: 0 all judged, 2 bad usage or input, 3 some could not be judged through our fault or the machine's.
+    Exit status: 0 all judged, 2 bad usage or input,
+    3 some could not be judged through a fault of ours or of the machine.
     """
     from harness.catalog import open_catalog
     from harness.cli.console import output_console, progress_console
