@@ -133,6 +133,8 @@ class JudgeProcess:
             finally:
                 if subject is not None:
                     subject.close()
+            worker.kill()
+            ended = worker.wait(5.0)
         return Judgement(
             verdict=finding.verdict,
             timing=finding.timing,
@@ -140,6 +142,8 @@ class JudgeProcess:
             sandbox=report,
             substitutions=subject.substitutions,
             phases_s={"load": loaded_s, **finding.phases_s},
+            clocks=_clocks_mhz(self._gpu) if self._gpu is not None and finding.timing else {},
+            worker_log=ended.log if ended else "",
         )
 
     # ---- workers -----------------------------------------------------------------------------------------------
@@ -284,6 +288,24 @@ def _cpu_name() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
+
+
+def _clocks_mhz(gpu: str) -> dict[str, float]:
+    """The GPU's clocks right after the timed rounds, and the highest it knows; empty where NVML does not tell."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        found = (
+            pynvml.nvmlDeviceGetHandleByIndex(int(gpu)) if gpu.isdecimal() else pynvml.nvmlDeviceGetHandleByUUID(gpu)
+        )
+        return {
+            "sm": pynvml.nvmlDeviceGetClockInfo(found, pynvml.NVML_CLOCK_SM),
+            "memory": pynvml.nvmlDeviceGetClockInfo(found, pynvml.NVML_CLOCK_MEM),
+            "sm_max": pynvml.nvmlDeviceGetMaxClockInfo(found, pynvml.NVML_CLOCK_SM),
+        }
+    except pynvml.NVMLError:
+        return {}
 
 
 def _driver_version() -> str | None:
