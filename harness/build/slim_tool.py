@@ -158,6 +158,8 @@ def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str 
     ]
     readable = readable_folders(layout, cache)
     run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable)
+    if run.timed_out or run.out_of_memory:  # may pass the next time, so it is not kept
+        raise SteppedBack("its library could not be compiled in the time and memory there is")
     return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
 
 
