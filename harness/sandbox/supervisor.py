@@ -9,7 +9,6 @@ meanwhile, so a flood neither blocks nor fills anything.
 """
 
 import contextlib
-import faulthandler
 import gc
 import os
 import resource
@@ -18,20 +17,16 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import time
-import traceback
-from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from harness.errors import SandboxError
 from harness.sandbox import channel, host, linux, processes, root
-from harness.sandbox.client import Zygote
-from harness.sandbox.confine import INSIDE_ID, Plan, confine
+from harness.sandbox.birth import Newborn, describe, resolve
+from harness.sandbox.confine import INSIDE_ID, Plan
 from harness.sandbox.log import CappedLog
 from harness.sandbox.messages import (
     KILL,
@@ -44,7 +39,8 @@ from harness.sandbox.messages import (
     Started,
     Status,
 )
-from harness.sandbox.policy import Cause, Exit, Limits, Policy
+from harness.sandbox.policy import Cause, Exit, Policy
+from harness.sandbox.watchdog import WATCH_SHARE, Watchdog
 
 FULL_LAYERS = (
     "user-namespace",
@@ -67,25 +63,8 @@ _NAMESPACES = (
 )
 _FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the supervisor's pid they are each its own
 _TICK_S = 0.025
-_WATCH_SHARE = 0.05  # of one core, at most, goes into watching
-_SCRATCH_EVERY_S = 1.0
-_BLOCK_BYTES = 4096
 _READ_BYTES = 1 << 16
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
-
-Entry = Callable[..., object]
-
-
-def resolve(entry: str) -> Entry:
-    """The function named "module:function". Raises SandboxError."""
-    module, _, name = entry.partition(":")
-    try:
-        function = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise SandboxError(f"There is no entry {entry}: {error}.") from error
-    if not callable(function):
-        raise SandboxError(f"The entry {entry} is no function.")
-    return function  # type: ignore[no-any-return]
 
 
 def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], machine: host.Host) -> NoReturn:
@@ -96,7 +75,7 @@ def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], mac
         supervisor.start()
         outcome = supervisor.watch()
     except Exception as error:  # noqa: BLE001 - the border of this process: whatever it was, the owner must hear of it
-        outcome = Refused(detail=_detail(error))
+        outcome = Refused(detail=describe(error))
     try:
         supervisor.clean_up()
     except SandboxError as error:
@@ -144,7 +123,7 @@ class Supervisor:
             self._control.close()
             os.close(log_read)
             self._report.close()
-            process = _Process(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
+            process = Newborn(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
             process.run_as_init() if in_namespaces else process.run()
         self._alive = True
         if not in_namespaces:
@@ -275,7 +254,7 @@ class Supervisor:
             now = time.monotonic()
             if watchdog is not None and self._status is None and self._cause is None and now >= next_look:
                 self._cause = watchdog.look()
-                next_look = time.monotonic() + max(_TICK_S, (time.monotonic() - now) / _WATCH_SHARE)
+                next_look = time.monotonic() + max(_TICK_S, (time.monotonic() - now) / WATCH_SHARE)
         if self._status is not None:
             self._cause = None  # it ended by itself before anything was done about it
         self._kill_everything()
@@ -406,215 +385,3 @@ def _receive_report(sock: socket.socket) -> tuple[Confined | Refused | Status | 
         0,
     )
     return REPORT.validate_json(data), pid
-
-
-class Watchdog:
-    """Looks at what all processes below this one use, and says when it is too much."""
-
-    def __init__(self, limits: Limits, scratch: str | None) -> None:
-        self.peak_bytes = 0
-        self.cpu_s = 0.0
-        self._limits = limits
-        self._scratch = scratch
-        self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
-        self._baseline = sum(used.memory_bytes for _, used in self._used())
-
-    def _used(self) -> list[tuple[int, processes.Usage]]:
-        found = ((pid, processes.usage(pid)) for pid in processes.descendants(os.getpid()))
-        return [(pid, used) for pid, used in found if used is not None]
-
-    def look(self) -> Cause | None:
-        """What is exceeded, if anything."""
-        used = self._used()
-        memory = sum(one.memory_bytes for _, one in used)
-        self.peak_bytes = max(self.peak_bytes, memory)
-        if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
-            return "memory"
-        self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
-        if self.cpu_s > self._limits.cpu_s:
-            return "cpu"
-        if sum(one.threads for _, one in used) > self._limits.processes:
-            return "processes"
-        return "scratch" if self._scratch_is_full() else None
-
-    def _really_exceeded(self) -> bool:
-        """Count again with pages that forked children share counted once, which takes longer.
-
-        Twice, because the share of each grows as others end, and the processes are looked at one after the other.
-        """
-        return all(self._proportional_bytes() > self._limits.memory_bytes for _ in range(2))
-
-    def _proportional_bytes(self) -> int:
-        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in self._used()]
-        return sum(plain if proportional is None else proportional for proportional, plain in exact)
-
-    def _scratch_is_full(self) -> bool:
-        """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
-        if self._scratch is None or time.monotonic() < self._scratch_next:
-            return False
-        started = time.monotonic()
-        total = _bytes_below(self._scratch)
-        now = time.monotonic()
-        self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / _WATCH_SHARE)
-        return total > self._limits.scratch_bytes
-
-
-def _bytes_below(folder: str) -> int:
-    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep."""
-    total = 0
-    folders = [folder]
-    while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * 512)
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-    return total
-
-
-class _Process:
-    """The other side of the fork: what happens in the new process until the entry is called."""
-
-    def __init__(
-        self,
-        request: SpawnRequest,
-        entry: Entry,
-        plan: Plan | None,
-        scratch: str | None,
-        report: socket.socket,
-        fds: Sequence[int],
-        log_fd: int,
-    ) -> None:
-        self._request = request
-        self._entry = entry
-        self._plan = plan
-        self._scratch = scratch or (root.SCRATCH if plan is not None else None)
-        self._report = report
-        self._fds = list(fds)
-        self._log_fd = log_fd
-
-    def run_as_init(self) -> NoReturn:
-        """Be pid 1: build the root, fork the process, reap whatever comes, tell how the process ended."""
-        try:
-            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-            _reset_signals()
-            self._report.recv(8)  # the supervisor has mapped our ids
-            plan, policy = self._plan, self._request.policy
-            assert plan is not None
-            assert policy is not None
-            root.enter(
-                root.Root(readable=plan.readable, devices=plan.devices, scratch_bytes=policy.limits.scratch_bytes)
-            )
-            socket.sethostname("candidate")
-            process = os.fork()
-        except Exception as error:  # noqa: BLE001 - the border of this process: the supervisor must hear of it
-            self._refuse(error)
-        if process == 0:
-            self.run()
-        os.closerange(0, self._report.fileno())
-        os.closerange(self._report.fileno() + 1, 1 << 20)
-        while True:
-            pid, status = os.wait()
-            if pid == process:
-                with contextlib.suppress(OSError):
-                    self._report.send(Status(status=status).model_dump_json().encode())
-                os._exit(0)
-
-    def run(self) -> NoReturn:
-        """Be the process: confine, report, call the entry."""
-        try:
-            self._prepare()
-            layers = confine(self._plan) if self._plan is not None else None
-            held, missing = (tuple(layers.held), tuple(layers.missing)) if layers is not None else ((), ())
-            self._report.send(Confined(layers=held, missing=missing).model_dump_json().encode())
-        except Exception as error:  # noqa: BLE001 - the border of this process: the supervisor must hear of it
-            self._refuse(error)
-        self._report.close()
-        fds = tuple(range(3, 3 + len(self._fds)))
-        if self._request.policy is None:  # the last descriptor is its own connection to the zygote
-            _call(self._entry, fds[:-1], Zygote.connected(fds[-1]))
-        _call(self._entry, fds)
-
-    def _refuse(self, error: Exception) -> NoReturn:
-        with contextlib.suppress(OSError):
-            self._report.send(Refused(detail=_detail(error)).model_dump_json().encode())
-        os._exit(1)
-
-    def _prepare(self) -> None:
-        if self._plan is None or not self._plan.inside_namespaces:
-            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # in the namespaces, init's death is enough
-        os.setsid()
-        _reset_signals()
-        gc.enable()
-        self._renumber()
-        os.chdir(self._scratch or "/")
-        _clean_interpreter(self._request.policy)
-        environment = _environment(self._scratch, self._request.policy)
-        os.environ.clear()
-        os.environ.update(environment)
-
-    def _renumber(self) -> None:
-        """Descriptors: null, log, log, then those that were given; everything else is closed but the report's."""
-        last = 3 + len(self._fds)
-        high = [os.dup2(fd, 600 + index) for index, fd in enumerate((self._log_fd, self._report.fileno(), *self._fds))]
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        for target, source in ((1, high[0]), (2, high[0]), (last, high[1])):
-            os.dup2(source, target, inheritable=target < 3)
-        for index, source in enumerate(high[2:]):
-            os.dup2(source, 3 + index, inheritable=False)
-        self._report.detach()
-        self._report = socket.socket(fileno=last)
-        os.closerange(last + 1, 1 << 20)
-
-
-def _detail(error: Exception) -> str:
-    """What an owner needs to hear of an error that is being handled."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error) if isinstance(error, SandboxError) else traceback.format_exc()
-
-
-def _reset_signals() -> None:
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _clean_interpreter(policy: Policy | None) -> None:
-    """Undo what the prepared process's life left in the interpreter."""
-    tempfile.tempdir = None
-    faulthandler.enable(file=2)
-    if policy is not None:
-        own = str(host.PACKAGE_ROOT)
-        sys.path[:] = [entry for entry in sys.path if entry != own or Path(own).name in host.SITE_NAMES]
-    sys.argv[:] = ["candidate" if policy is not None else "harness"]
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-
-
-def _environment(scratch: str | None, policy: Policy | None) -> dict[str, str]:
-    """What a process of ours finds in its environment: nothing of the user's but paths, locale and device choice."""
-    environment = {name: os.environ[name] for name in host.KEPT_VARIABLES if name in os.environ}
-    if policy is not None and scratch is not None:
-        environment |= {"HOME": scratch, "TMPDIR": scratch, "USER": "candidate", "LOGNAME": "candidate"}
-        environment |= policy.environment
-    return environment
-
-
-def _call(entry: Entry, *arguments: object) -> NoReturn:
-    """Call the entry as a script is run: SystemExit's code counts, a traceback goes to standard error."""
-    code = 0
-    try:
-        entry(*arguments)
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-    except BaseException:  # noqa: BLE001 - the border of the process
-        traceback.print_exc()
-        code = 1
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # the candidate may have closed or replaced it
-            stream.flush()
-    os._exit(code & 0xFF)

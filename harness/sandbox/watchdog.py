@@ -1,0 +1,77 @@
+"""The watchdog: what all processes of a worker use together, and when it is too much."""
+
+import contextlib
+import os
+import time
+
+from harness.sandbox import processes
+from harness.sandbox.policy import Cause, Limits
+
+WATCH_SHARE = 0.05  # of one core, at most, goes into watching
+_SCRATCH_EVERY_S = 1.0
+_BLOCK_BYTES = 4096
+
+
+class Watchdog:
+    """Looks at what all processes below this one use, and says when it is too much."""
+
+    def __init__(self, limits: Limits, scratch: str | None) -> None:
+        self.peak_bytes = 0
+        self.cpu_s = 0.0
+        self._limits = limits
+        self._scratch = scratch
+        self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
+        self._baseline = sum(used.memory_bytes for _, used in self._used())
+
+    def _used(self) -> list[tuple[int, processes.Usage]]:
+        found = ((pid, processes.usage(pid)) for pid in processes.descendants(os.getpid()))
+        return [(pid, used) for pid, used in found if used is not None]
+
+    def look(self) -> Cause | None:
+        """What is exceeded, if anything."""
+        used = self._used()
+        memory = sum(one.memory_bytes for _, one in used)
+        self.peak_bytes = max(self.peak_bytes, memory)
+        if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
+            return "memory"
+        self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
+        if self.cpu_s > self._limits.cpu_s:
+            return "cpu"
+        if sum(one.threads for _, one in used) > self._limits.processes:
+            return "processes"
+        return "scratch" if self._scratch_is_full() else None
+
+    def _really_exceeded(self) -> bool:
+        """Count again with pages that forked children share counted once, which takes longer.
+
+        Twice, because the share of each grows as others end, and the processes are looked at one after the other.
+        """
+        return all(self._proportional_bytes() > self._limits.memory_bytes for _ in range(2))
+
+    def _proportional_bytes(self) -> int:
+        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in self._used()]
+        return sum(plain if proportional is None else proportional for proportional, plain in exact)
+
+    def _scratch_is_full(self) -> bool:
+        """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
+        if self._scratch is None or time.monotonic() < self._scratch_next:
+            return False
+        started = time.monotonic()
+        total = _bytes_below(self._scratch)
+        now = time.monotonic()
+        self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / WATCH_SHARE)
+        return total > self._limits.scratch_bytes
+
+
+def _bytes_below(folder: str) -> int:
+    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep."""
+    total = 0
+    folders = [folder]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * 512)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return total
