@@ -29,7 +29,7 @@ torch::Tensor max_pool(torch::Tensor x, int64_t k) {
     sizes[2] /= k;
     sizes[3] /= k;
     auto y = torch::empty(sizes, x.options());
-    AT_DISPATCH_FLOATING_TYPES(x.type(), "max_pool", ([&] {
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "max_pool", ([&] {
         max_pool_kernel<scalar_t><<<(y.numel() + 255) / 256, 256>>>(x.data<scalar_t>(), y.data<scalar_t>(),
                                                                    x.size(0) * x.size(1), x.size(2), x.size(3), k);
     }));

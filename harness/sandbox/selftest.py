@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 import time
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +38,10 @@ def run_source(fds: tuple[int, ...]) -> None:
     def report(value: object) -> None:
         os.write(answer_fd, json.dumps(value).encode() + b"\n")
 
-    exec(code, {"__name__": "candidate", "report": report, "fds": rest})
+    module = types.ModuleType("candidate")  # torch.compile looks functions up by their module
+    vars(module).update(report=report, fds=rest)
+    sys.modules["candidate"] = module
+    exec(code, vars(module))
 
 
 @dataclass(frozen=True)

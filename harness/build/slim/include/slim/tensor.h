@@ -42,7 +42,8 @@ struct Generator {
   void* impl_ = nullptr;
 };
 
-// `tensor.type()`, as old code still asks for it.
+// `tensor.type()`, as old code still asks for it. Not for AT_DISPATCH: newer torches refuse it there, older ones take it,
+// and a source that has it is left to the toolchain that knows.
 class DeprecatedTypeProperties {
   c10::ScalarType type_;
   c10::Device device_;
@@ -267,10 +268,6 @@ inline std::optional<c10::Device> device_of(const Tensor& tensor) {
 }
 
 }  // namespace at
-
-namespace detail {  // what AT_DISPATCH asks of its first argument
-inline c10::ScalarType scalar_type(const at::DeprecatedTypeProperties& type) { return type.scalarType(); }
-}  // namespace detail
 
 // A list of tensors in one of several forms; the facade only ever makes the plain one.
 template <>
