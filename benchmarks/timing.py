@@ -84,8 +84,9 @@ def row(name: str, size: int, busy: int, session: Any) -> dict[str, Any]:
     }
     ratio = timing.speedup
     print(
-        f"{problem.name:16} busy {busy:3} {timing.reference_ms:9.4f} ms  {ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]"
-        f"  hand-over {timing.hand_over_ms:.3f} ms, {timing.rounds} rounds of {timing.calls_per_round}",
+        f"{problem.name:16} busy {busy:3} {timing.reference_ms:9.4f} ms  "
+        f"{ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]  "
+        f"hand-over {timing.hand_over_ms:.3f} ms, {timing.rounds} rounds of {timing.calls_per_round}",
         flush=True,
     )
     return found
