@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.schema.base import Frozen, Sha256
 
 DeviceKind = Literal["cuda", "cpu", "cpu-emulated"]
@@ -18,7 +20,7 @@ class BuildRequest(Frozen):
     name: str
     cpp_sources: tuple[str, ...] = ()
     cuda_sources: tuple[str, ...] = ()
-    files: dict[str, str] = {}
+    files: dict[str, str] = Field(default_factory=dict)
     functions: dict[str, str] | None = None
     extra_cflags: tuple[str, ...] = ()
     extra_cuda_cflags: tuple[str, ...] = ()

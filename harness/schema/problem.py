@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.schema.base import Frozen, Sha256
 
 Precision = Literal["fp32", "fp16", "bf16"]
@@ -14,8 +16,8 @@ class Workload(Frozen):
     the values of the problem file. `reduced` says that a size was made smaller by us, because CUDA was emulated.
     """
 
-    settings: dict[str, int | float] = {}
-    original: dict[str, int | float] = {}
+    settings: dict[str, int | float] = Field(default_factory=dict)
+    original: dict[str, int | float] = Field(default_factory=dict)
     reduced: bool = False
     precision: Precision = "fp32"
 

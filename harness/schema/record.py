@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from harness.schema.base import Frozen
 from harness.schema.build import DeviceKind
 from harness.schema.flag import Flag
@@ -81,7 +83,7 @@ class Environment(Frozen):
     host: str = ""
     cpu: str = ""
     cores: int = 0
-    clocks: dict[str, float] = {}
+    clocks: dict[str, float] = Field(default_factory=dict)
 
 
 class Record(Frozen):
@@ -98,6 +100,6 @@ class Record(Frozen):
     builds: tuple[BuildSummary, ...] = ()
     substitutions: tuple[str, ...] = ()
     sandbox: SandboxReport = SandboxReport()
-    phases_s: dict[str, float] = {}
+    phases_s: dict[str, float] = Field(default_factory=dict)
     environment: Environment
     judged_at: str
