@@ -137,7 +137,8 @@ def run_child(path: Path, mode: str, work: Path, artifacts: dict[str, Any] | Non
     result: dict[str, Any] = {"process_seconds": time.monotonic() - started}
     shutil.rmtree(folder / "extensions", ignore_errors=True)
     if done.returncode:
-        return {**result, "error": (done.stdout + done.stderr).strip()[-2000:]}
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "rror:" in line]
+        return {**result, "error": said[0] if said else "failed without a message"}
     return {**result, **json.loads((folder / "out").read_text()), "outputs": str(folder / "out.pt")}
 
 
