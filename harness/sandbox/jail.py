@@ -17,11 +17,15 @@ CANNOT_START = 127  # a shell's status for a program that is not there
 
 
 def confine(
-    *, readable: list[str], writable: list[str], devices: list[str], memory_bytes: int, file_bytes: int
+    *, readable: list[str], writable: list[str], devices: list[str], memory_bytes: int, file_bytes: int, cpu_s: int
 ) -> None:
-    """Limit this process for good. Raises OSError where the kernel has no Landlock or no seccomp."""
+    """Limit this process for good. Raises OSError where the kernel has no Landlock or no seccomp.
+
+    `cpu_s` bounds each process of the tool, so that none outlives an owner that was killed for ever.
+    """
     for which, value in (
         (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_CORE, 0),
     ):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib.util
 import json
+import math
 import os
 import select
 import shutil
@@ -146,7 +147,7 @@ def run_tool(
                 fds.append(held.enter_context(_filter_file()))
                 prefix = _bubblewrapped(allowed, written, cwd, fds[0], _limited(memory_bytes))
             case "basic":
-                prefix = _jailed(allowed, written, memory_bytes)
+                prefix = _jailed(allowed, written, memory_bytes, math.ceil(deadline_s) + 1)
             case _:
                 prefix = _limited(memory_bytes)
         started = time.monotonic()
@@ -204,7 +205,7 @@ def _bubblewrapped(
     return [*options, "--chdir", str(cwd.absolute()), "--", *command]
 
 
-def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int) -> list[str]:
+def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu_s: int) -> list[str]:
     boot = _JAIL.format(root=str(host.PACKAGE_ROOT), folder=str(Path(__file__).parent))
     arguments = {
         "readable": [os.path.realpath(path) for path in readable],
@@ -212,6 +213,7 @@ def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int) -> 
         "devices": host.SAFE_DEVICES,
         "memory_bytes": memory_bytes,
         "file_bytes": FILE_BYTES,
+        "cpu_s": cpu_s,
     }
     return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments)]
 
