@@ -5,7 +5,7 @@ integers and change the floating values, because a benchmark's inputs are often 
 candidate may be right on those alone: `return x` passes ReLU on values in [0, 1).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -100,10 +100,6 @@ class InputSets:
             for place, value in zip(self._places(slot), _tensors_of(inputs), strict=True)
         )
 
-    def read(self, slot: int) -> list[torch.Tensor]:
-        """The tensors of a slot, as views of the arena."""
-        return self._places(slot)
-
     def red_zones_intact(self, slot: int) -> bool:
         """Whether no byte between a slot's tensors was written."""
         start = slot * self._slot_size
@@ -169,12 +165,3 @@ def _bits(value: torch.Tensor) -> torch.Tensor:
         return torch.empty(0, dtype=torch.uint8)
     flat = value.reshape(-1).view(torch.uint8)
     return flat.view(torch.int32) if flat.numel() % 4 == 0 else flat
-
-
-def draw_sets(sets: InputSets, draw: Callable[[], list[Any]], slots: Sequence[int]) -> dict[int, list[Any]]:
-    """Write fresh inputs into each of `slots`; what was written, by slot."""
-    written = {}
-    for slot in slots:
-        written[slot] = draw()
-        sets.write(slot, written[slot])
-    return written

@@ -1,12 +1,13 @@
 """A conversation with one sandboxed worker: ask, answer its builds, and turn whatever goes wrong into data."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from harness.errors import ProtocolError
 from harness.judge.failure import SubjectFailed
-from harness.sandbox import Exit, Worker
+from harness.sandbox import Exit, Policy, Worker, Zygote
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.verdict import Reason
@@ -18,6 +19,10 @@ BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
 
 _EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
 MAX_BUILDS = 32  # extensions of one candidate
+
+
+WORKER_ENTRY = "harness.worker.serve:main"
+_START_S = 30.0  # what a worker may take from its fork until it listens
 
 
 class BuildRefused(SubjectFailed):
@@ -44,7 +49,7 @@ class Conversation:
     def pid(self) -> int:
         return self._worker.pid
 
-    def expect_ready(self, *, seconds: float) -> None:
+    def expect_ready(self, *, seconds: float = _START_S) -> None:
         """Wait until the worker listens."""
         self._answer(Ready, seconds, "starting")
 
@@ -146,3 +151,14 @@ def _death(ended: Exit) -> tuple[Reason, str]:
 
 def _first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0][:2_000]
+
+
+@contextmanager
+def conversing(zygote: Zygote, policy: Policy, build: BuildAnswer) -> Iterator[tuple[Worker, "Conversation"]]:
+    """Start a worker and hold a conversation with it; leaving the block ends both. The worker may not listen yet."""
+    channel, theirs = Channel.pair()
+    with channel:
+        with theirs:
+            worker = zygote.spawn_worker(WORKER_ENTRY, [theirs.fileno()], policy)
+        with worker:
+            yield worker, Conversation(worker, channel, build)

@@ -9,7 +9,7 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from harness.judge.judge import Bench, judge
 from harness.judge.problem import LoadedProblem, load_problem
 from harness.judge.subject import Subject
 from harness.judge.timing import Plan
-from harness.pipeline.conversation import BuildRefused, Conversation
+from harness.pipeline.conversation import BuildRefused, Conversation, conversing
 from harness.pipeline.messages import (
     TO_JUDGE,
     BuildWanted,
@@ -44,7 +44,6 @@ from harness.wire import Channel, Closed
 from harness.wire.memory import DeviceArena, HostArena
 from harness.wire.messages import Built, Load, Loaded
 
-WORKER_ENTRY = "harness.worker.serve:main"
 _HOST_CACHE_BYTES = 64 << 20  # written over to empty the CPU's last cache; larger than most have
 
 
@@ -112,7 +111,7 @@ class JudgeProcess:
             subject: WorkerSubject | None = None
             try:
                 self._channel.send(Phase(name="load"))
-                conversation.expect_ready(seconds=30)
+                conversation.expect_ready()
                 self._load(conversation, job.source, "ModelNew", job)
                 loaded_s = time.monotonic() - started
                 subject = self._subject(conversation, problem, job.settings)
@@ -148,14 +147,8 @@ class JudgeProcess:
 
     # ---- workers -----------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _worker(self, policy: Policy) -> Iterator[tuple[Worker, Conversation]]:
-        channel, theirs = Channel.pair()
-        with channel:
-            with theirs:
-                worker = self._zygote.spawn_worker(WORKER_ENTRY, [theirs.fileno()], policy)
-            with worker:
-                yield worker, Conversation(worker, channel, self._relay_build)
+    def _worker(self, policy: Policy) -> AbstractContextManager[tuple[Worker, Conversation]]:
+        return conversing(self._zygote, policy, self._relay_build)
 
     def _load(self, conversation: Conversation, source: str, class_name: str, job: Job) -> None:
         request = Load(
@@ -185,7 +178,7 @@ class JudgeProcess:
             with self._worker(policy) as (_, conversation):
                 subject = self._subject(conversation, problem, job.settings)
                 try:
-                    conversation.expect_ready(seconds=30)
+                    conversation.expect_ready()
                     self._load(conversation, problem.source, "Model", job)
                 except SubjectFailed as failed:
                     raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.judge.failure import SubjectFailed
-from harness.pipeline.conversation import BuildRefused, Conversation
+from harness.pipeline.conversation import BuildRefused, conversing
 from harness.pipeline.settings import Settings
 from harness.sandbox import Policy, Zygote
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
 from harness.schema.record import BuildSummary
 from harness.schema.submission import Candidate
 from harness.schema.verdict import Failed
-from harness.wire import Channel
 from harness.wire.messages import Load, Loaded
 
 Build = Callable[[BuildRequest], Artifact | BuildFailure]
@@ -53,27 +52,22 @@ def prepare(
         return outcome
 
     failure: Failed | None = None
-    channel, theirs = Channel.pair()
     policy = Policy(readable=readable, devices=False, limits=settings.limits, isolation=settings.isolation)
-    with channel:
-        with theirs:
-            worker = zygote.spawn_worker("harness.worker.serve:main", [theirs.fileno()], policy)
-        with worker:
-            conversation = Conversation(worker, channel, built)
-            try:
-                conversation.expect_ready(seconds=30)
-                request = Load(
-                    source=candidate.source,
-                    class_name="ModelNew",
-                    device="cpu",
-                    emulate=kind == "cpu-emulated",
-                )
-                conversation.ask(request, Loaded, seconds=settings.timeout_s)
-            except BuildRefused as refused:
-                failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
-            except SubjectFailed as failed:
-                if kind != "cuda" or failed.reason in ("timeout", "protocol", "missing", "syntax", "exit"):
-                    failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+    with conversing(zygote, policy, built) as (_, conversation):
+        try:
+            conversation.expect_ready()
+            request = Load(
+                source=candidate.source,
+                class_name="ModelNew",
+                device="cpu",
+                emulate=kind == "cpu-emulated",
+            )
+            conversation.ask(request, Loaded, seconds=settings.timeout_s)
+        except BuildRefused as refused:
+            failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+        except SubjectFailed as failed:
+            if kind != "cuda" or failed.reason in ("timeout", "protocol", "missing", "syntax", "exit"):
+                failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
         builds=tuple(
             BuildSummary(
