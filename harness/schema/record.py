@@ -13,6 +13,8 @@ from harness.schema.verdict import Verdict
 
 SCHEMA_VERSION = 1
 
+ToleranceName = Literal["scaled", "kernelbench"]
+
 
 class Interval(Frozen):
     """An estimate with its 95% bootstrap interval."""
@@ -22,19 +24,57 @@ class Interval(Frozen):
     high: float
 
 
+BaselineName = Literal["eager", "compile", "compile-max-autotune"]
+Conclusion = Literal["faster", "slower", "same", "ambiguous"]
+
+
+class Conditions(Frozen):
+    """The device beside the timed rounds, as NVML sampled it: medians, MHz, degrees Celsius and watts.
+
+    `throttle` names the reasons that NVML gave for a lowered clock during the rounds ("sw-power-cap", "hw-thermal",
+    ...). `disturbed` says that other processes used the device or that the clock changed between the two sides'
+    rounds by more than the interval allows for, even when measured again.
+    """
+
+    samples: int
+    sm_mhz: float
+    sm_mhz_lowest: float
+    sm_mhz_highest: float
+    memory_mhz: float
+    temperature_c: float
+    power_w: float
+    throttle: tuple[str, ...] = ()
+    disturbed: bool = False
+
+
+class Baseline(Frozen):
+    """The candidate against another form of the reference, measured in the same way as `Timing`'s own.
+
+    `cached` says that its time was known from before and that a short paired round agreed with it.
+    """
+
+    name: BaselineName
+    reference_ms: float
+    speedup: Interval
+    conclusion: Conclusion
+    reference_samples_ms: tuple[float, ...] = ()
+    cached: bool = False
+
+
 class Timing(Frozen):
     """What the judge's clock said. Times are milliseconds of one call.
 
     `speedup` is the ratio of the medians, reference over candidate. The samples are mean milliseconds of one call
     over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that an empty round of the
     reference takes (median). `device_*_ms` are the worker's own device events,
-    a second opinion that decides nothing; None where there is no device.
+    a second opinion that decides nothing; None where there is no device. `baseline` is the form of the reference that
+    was timed, `baselines` are the further ones. `conditions` is the state of the GPU beside the rounds.
     """
 
     candidate_ms: float
     reference_ms: float
     speedup: Interval
-    conclusion: Literal["faster", "slower", "same", "ambiguous"]
+    conclusion: Conclusion
     rounds: int
     calls_per_round: int
     hand_over_ms: float = 0.0
@@ -44,6 +84,60 @@ class Timing(Frozen):
     reference_device_ms: float | None = None
     clock: str = "judge, monotonic"
     transfer: str = ""
+    baseline: BaselineName = "eager"
+    baselines: tuple[Baseline, ...] = ()
+    conditions: Conditions | None = None
+
+
+class Roofline(Frozen):
+    """How near the candidate comes to what the device can do. Bytes and flops are those of one call.
+
+    `floor_ms` is the larger of (bytes_read + bytes_written) / bandwidth and flops / matrix rate, `write_floor_ms` is
+    bytes_written / bandwidth, both at the rates measured on this device; `fraction` is floor_ms over the
+    candidate's time. Source: Williams, Waterman and Patterson, Roofline (CACM 52, 2009).
+    """
+
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    bandwidth_gb_s: float
+    matrix_tflops: float
+    floor_ms: float
+    write_floor_ms: float
+    fraction: float
+
+
+class Kernel(Frozen):
+    """A device kernel that ran: milliseconds and launches of one call. `origin` says whose code it is."""
+
+    name: str
+    origin: Literal["candidate", "library"]
+    ms: float
+    launches: float
+
+
+class Profile(Frozen):
+    """What torch's profiler saw in the candidate's own process: an explanation, believed by nobody.
+
+    `device_ms` is the time of all kernels of one call, which for small ones is less than a call takes;
+    `custom_kernel_share` is the share of it spent in kernels that the candidate's source defines.
+    """
+
+    device_ms: float
+    custom_kernel_share: float
+    kernels: tuple[Kernel, ...] = ()
+
+
+class ToolReport(Frozen):
+    """What a tool that was asked for found: compute-sanitizer, AddressSanitizer, Nsight Compute.
+
+    `lines` are 1-based lines of the candidate that the findings mean. The whole output is an attachment.
+    """
+
+    tool: Literal["memcheck", "racecheck", "initcheck", "ncu"]
+    clean: bool
+    summary: str
+    lines: tuple[int, ...] = ()
 
 
 class Device(Frozen):
@@ -87,7 +181,10 @@ class Environment(Frozen):
 
 
 class Record(Frozen):
-    """One judged submission, as it stands in a run's JSON lines."""
+    """One judged submission, as it stands in a run's JSON lines.
+
+    `flags` are doubts about the candidate, `audit` those about the problem itself.
+    """
 
     schema_version: Literal[1] = 1
     problem: ProblemRef
@@ -95,7 +192,12 @@ class Record(Frozen):
     candidate: CandidateRef | None = None
     device: Device
     verdict: Verdict
+    tolerance: ToleranceName = "scaled"
     timing: Timing | None = None
+    roofline: Roofline | None = None
+    profile: Profile | None = None
+    tools: tuple[ToolReport, ...] = ()
+    audit: tuple[Flag, ...] = ()
     flags: tuple[Flag, ...] = ()
     builds: tuple[BuildSummary, ...] = ()
     substitutions: tuple[str, ...] = ()

@@ -59,11 +59,16 @@ class ErrorSummary(Frozen):
 
 
 class Correct(Frozen):
-    """Every trial agreed. `trials` counts the calls whose outputs were compared, timed rounds included."""
+    """Every trial agreed. `trials` counts the calls whose outputs were compared, timed rounds included.
+
+    `repeatable` says whether two calls on equal inputs gave equal bits or only agreed within the tolerance; None
+    where that was not tried.
+    """
 
     kind: Literal["correct"] = "correct"
     trials: int
     error: ErrorSummary | None = None
+    repeatable: Literal["bitwise", "within-tolerance"] | None = None
 
 
 class Wrong(Frozen):
