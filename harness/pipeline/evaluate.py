@@ -31,7 +31,6 @@ from harness.schema import (
     ProblemRef,
     Record,
     Submission,
-    SubmissionRef,
     Verdict,
     Workload,
 )
@@ -179,13 +178,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
             sha256=draft.problem.sha256,
             workload=judgement.workload if judgement else Workload(precision=draft.settings.precision),
         ),
-        submission=SubmissionRef(
-            path=draft.submission.path,
-            sha256=draft.submission.sha256,
-            extraction=draft.extraction,
-            sample=draft.submission.sample,
-            model=draft.submission.model,
-        ),
+        submission=draft.submission.ref(draft.extraction),
         candidate=CandidateRef(sha256=draft.candidate.sha256, languages=draft.candidate.languages)
         if draft.candidate
         else None,

@@ -14,7 +14,7 @@ from harness.executor import run as run_stages
 from harness.pipeline.evaluate import Draft, Evaluated, begin, examine, settle_or_record
 from harness.pipeline.session import JudgeSeat, Session
 from harness.pipeline.settings import Settings
-from harness.schema import Problem, Record, Submission, SubmissionRef
+from harness.schema import Problem, Record, Submission
 from harness.store import Key, Manifest, Run, open_run
 
 FAULTS_IN_A_ROW = 10
@@ -31,13 +31,7 @@ class Task:
     @property
     def key(self) -> Key:
         """What the record of this task will be found by."""
-        named = SubmissionRef(
-            path=self.submission.path,
-            sha256=self.submission.sha256,
-            sample=self.submission.sample,
-            model=self.submission.model,
-        )
-        return Key.asked(self.problem.title, named)
+        return Key.asked(self.problem.title, self.submission.ref())
 
 
 def tasks_for(submissions: Sequence[Submission], catalog: Catalog, *, shard: tuple[int, int] = (1, 1)) -> list[Task]:

@@ -42,7 +42,8 @@ class Submission(Frozen):
     """What somebody handed in, before anything was taken out of it.
 
     `path` is how the user named it (relative to the folder of a batch); with `problem` and `sample` it is the
-    identity that a batch resumes by. `problem` is the name to look up, None where the caller says it.
+    identity that a batch resumes by. `problem` is the name to look up, None where the caller says it. For the rest see
+    `SubmissionRef`.
     """
 
     path: str
@@ -51,16 +52,32 @@ class Submission(Frozen):
     problem: str | None = None
     sample: int = 0
     model: str = ""
+    turn: int | None = None
+    parent: Sha256 | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def ref(self, extraction: Extraction | None = None) -> "SubmissionRef":
+        """This submission as a record names it."""
+        return SubmissionRef(extraction=extraction, **self.model_dump(exclude={"text", "problem"}))
 
 
 class SubmissionRef(Frozen):
-    """A submission as the record names it."""
+    """A submission as the record names it.
+
+    `turn` counts the answers of one conversation from 0, None where it is not known to be part of one; `parent` is the
+    hash of the answer that its verdict was sent back for. Tokens are the server's own count for this answer alone.
+    """
 
     path: str
     sha256: Sha256
     extraction: Extraction | None = None
     sample: int = 0
     model: str = ""
+    turn: int | None = None
+    parent: Sha256 | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class Candidate(Frozen):
