@@ -158,9 +158,9 @@ def _judged(tasks: Sequence[Task], *, session: Session, builders: int) -> Iterat
 
 
 def remaining(tasks: Sequence[Task], run: Run) -> list[Task]:
-    """The tasks that have no verdict in the run yet."""
+    """The tasks that have no verdict in the run yet, or one on a submission that has been edited since."""
     done = run.done()
-    return [task for task in tasks if task.key not in done]
+    return [task for task in tasks if done.get(task.key) != task.submission.sha256]
 
 
 def default_builders(devices: int) -> int:

@@ -41,8 +41,8 @@ class Extraction(Frozen):
 class Submission(Frozen):
     """What somebody handed in, before anything was taken out of it.
 
-    `path` is how the user named it (relative to the folder of a batch); with `problem` and `sample` it is the
-    identity that a batch resumes by. `problem` is the name to look up, None where the caller says it. For the rest see
+    `path` is how the user named it (relative to the folder of a batch); with `problem`, `sample`, `model` and the
+    `sha256` of its text it is the identity that a batch resumes by. `problem` is the name to look up, None where the caller says it. For the rest see
     `SubmissionRef`.
     """
 

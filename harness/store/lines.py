@@ -28,6 +28,7 @@ class _Problem(_Part):
 
 class _Submission(_Part):
     path: str
+    sha256: str
     sample: int = 0
     model: str = ""
 
@@ -72,18 +73,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What one line says about its key."""
+    """What one line says about its key. `sha256` is that of the submission, which may have been edited since."""
 
     line: Line
     settled: bool
     judged_at: str
+    sha256: str
 
     def outranks_in_file(self, other: "Word") -> bool:
         """Whether this counts and not `other`, an earlier line of the same file: the order of lines is time."""
-        return self.settled or not other.settled
+        return self.settled or not other.settled or self.sha256 != other.sha256
 
     def outranks_elsewhere(self, other: "Word") -> bool:
         """Whether this counts and not `other`, from a file that sorts earlier: only the dates can be compared."""
+        if self.sha256 != other.sha256:  # a verdict on what stood there before says nothing about what stands there now
+            return self.judged_at >= other.judged_at
         return (self.settled, self.judged_at) >= (other.settled, other.judged_at)
 
 
@@ -112,7 +116,8 @@ def last_words(paths: list[Path]) -> dict[Key, Word]:
     """For every key the line that counts, in the order in which the keys first appear.
 
     Within a file the last judged record counts, else the last `infrastructure` one. Between files a judged record
-    beats an `infrastructure` one, then the later `judged_at`, then the file that sorts later.
+    beats an `infrastructure` one, then the later `judged_at`, then the file that sorts later. Where the submission was
+    edited in between, the later record counts, whatever it says.
 
     Raises:
         StoreError: a line is not a record, or was written by a newer harness.
@@ -131,7 +136,7 @@ def _words(path: Path) -> dict[Key, Word]:
         head = parse(line, content, Head)
         if head.schema_version != SCHEMA_VERSION:
             raise _unreadable(line, content, "its schema is not ours")
-        word = Word(line, head.settled, head.judged_at)
+        word = Word(line, head.settled, head.judged_at, head.submission.sha256)
         if head.key not in words or word.outranks_in_file(words[head.key]):
             words[head.key] = word
     return words

@@ -28,7 +28,8 @@ _SHARD_FILE = re.compile(r"records-(\d+)-of-(\d+)\.jsonl")
 class Run:
     """A run folder, read-only or, when opened with `create=True`, with this process as the writer of one shard.
 
-    Readers see one record a key: the last judged one, or the last `infrastructure` one where none was judged.
+    Readers see one record a key: the last judged one, or the last `infrastructure` one where none was judged; of a
+    submission that was edited, only records of its last text.
     `append` may be called from several threads. Close it, or use it in a `with`.
     """
 
@@ -86,13 +87,15 @@ class Run:
                 file.seek(word.line.offset)
                 yield parse(word.line, file.read(word.line.size), view)
 
-    def done(self) -> set[Key]:
-        """The keys that need no other try: judged, by whatever verdict but `infrastructure`, in any shard.
+    def done(self) -> dict[Key, str]:
+        """What needs no other try: judged, by whatever verdict but `infrastructure`, in any shard.
+
+        By key the SHA-256 of the submission as it was then: one that has been edited since has another.
 
         Raises:
             StoreError: as `records`.
         """
-        return {key for key, word in last_words(self.record_files).items() if word.settled}
+        return {key: word.sha256 for key, word in last_words(self.record_files).items() if word.settled}
 
     def artifacts(self, record: Record) -> Path:
         """The folder of a record's attachments; it may be absent."""

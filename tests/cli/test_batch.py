@@ -107,6 +107,18 @@ def test_a_set_number_holds_for_the_problems_that_have_it(here, invoke, wrong):
 # Resuming, shards
 
 
+def test_a_submission_that_was_edited_is_judged_again_and_only_its_last_verdict_counts(here, invoke, wrong, failing):
+    lay(here / "sub", {"19_ReLU/0.py": wrong})
+    invoke("batch", "sub", "--run", "r")
+    lay(here / "sub", {"19_ReLU/0.py": failing})
+    assert "judged now: 1 failed" in invoke("batch", "sub", "--run", "r").stdout
+    assert [record.verdict.kind for record in records("r")] == ["failed"]
+    assert [line["verdict"]["kind"] for line in lines(here / "runs/r")] == ["wrong", "failed"]
+    (row,) = json.loads(invoke("leaderboard", "r", "--format", "json").stdout)["rows"]
+    assert row["submissions"] == 1
+    assert "nothing was left" in invoke("batch", "sub", "--run", "r").stdout
+
+
 def test_a_second_start_judges_only_what_is_left(here, invoke, wrong, failing):
     lay(here / "sub", {"19_ReLU/0.py": wrong})
     invoke("batch", "sub", "--run", "r")
