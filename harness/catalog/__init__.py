@@ -2,7 +2,7 @@
 
 from harness.catalog.catalog import Catalog, open_catalog, read_problem, text_problem
 from harness.catalog.dataset import KERNELBENCH, fetch
-from harness.catalog.needs import Needs, needs
+from harness.catalog.needs import Needs, needs, needy
 from harness.catalog.settings import apply_settings, numeric_settings
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "apply_settings",
     "fetch",
     "needs",
+    "needy",
     "numeric_settings",
     "open_catalog",
     "read_problem",

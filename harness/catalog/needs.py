@@ -3,7 +3,7 @@
 import ast
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.catalog.source import parse
@@ -26,8 +26,10 @@ class Needs:
 
     def __str__(self) -> str:
         """One phrase for a column or a sentence; empty where nothing is needed."""
-        missing = [f"package {name}" for name in self.missing]
-        return ", ".join([*missing, *(f"download ({call})" for call in self.downloads)])
+        phrases = [f"package {name}" for name in self.missing]
+        if self.downloads:
+            phrases.append(f"a download by {', '.join(self.downloads)}")
+        return ", ".join(phrases)
 
 
 def needs(problem: Problem) -> Needs:
@@ -40,6 +42,16 @@ def needs(problem: Problem) -> Needs:
     downloads = dict.fromkeys(call for node in ast.walk(tree) if (call := _fetching(node)))
     imported = dict.fromkeys(name for node in ast.walk(tree) for name in _imports(node))
     return Needs(tuple(downloads), tuple(name for name in imported if not _installed(name)))
+
+
+def needy(problems: Iterable[Problem]) -> str:
+    """One sentence where any of `problems` needs something, that goes before judging them; else empty."""
+    wants = {problem.title: phrase for problem in problems if (phrase := str(needs(problem)))}
+    if not wants:
+        return ""
+    title, phrase = next(iter(wants.items()))
+    more = f", and {len(wants) - 1} more like it (harness problems list)" if len(wants) > 1 else ""
+    return f"{title} needs more than torch: {phrase}{more}"
 
 
 def _fetching(node: ast.AST) -> str | None:

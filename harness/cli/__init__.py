@@ -24,6 +24,7 @@ COMMANDS = {
     "eval": Entry("harness.cli.eval", "evaluate", "Judge one submission: is it right, is it faster."),
     "batch": Entry("harness.cli.batch", "batch", "Judge a folder of submissions; resumes where it stopped."),
     "leaderboard": Entry("harness.cli.leaderboard", "leaderboard", "Rank the models of one or more runs."),
+    "problems": Entry("harness.cli.problems", "problems", "List, show and fetch problems."),
     "doctor": Entry("harness.cli.doctor", "doctor", "Say what this machine can do, and how to mend what it cannot."),
     "cache": Entry("harness.cli.cache", "cache", "Show or empty the cache of built kernels."),
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.catalog import needs, open_catalog, text_problem
+from harness.catalog import needs, needy, open_catalog, text_problem
 
 PLAIN = "class Model: pass\ndef get_inputs(): return []\ndef get_init_inputs(): return []\n"
 LEVEL_4 = """
@@ -32,7 +32,15 @@ def test_a_problem_like_those_of_level_4_needs_a_package_and_a_download() -> Non
     found = needs(text_problem(LEVEL_4))
     assert found.missing == ("surely_not_installed",)
     assert set(found.downloads) == {"AutoConfig.from_pretrained", "AutoModelForCausalLM.from_pretrained"}
-    assert str(found).startswith("package surely_not_installed, download (")
+    assert str(found).startswith("package surely_not_installed, a download by Auto")
+
+
+def test_before_judging_one_sentence_says_what_is_needed() -> None:
+    plain, needing = text_problem(PLAIN, name="plain"), text_problem(LEVEL_4, name="gpt2")
+    assert needy([plain, plain]) == ""
+    assert needy([plain, needing]).startswith("gpt2 needs more than torch: package surely_not_installed, a download")
+    others = [text_problem(LEVEL_4, name=name) for name in ("a", "b", "c")]
+    assert needy(others).endswith(", and 2 more like it (harness problems list)")
 
 
 @pytest.mark.parametrize(
