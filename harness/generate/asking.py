@@ -1,6 +1,7 @@
 """Asking a server for many answers at once: so many in flight, tried again with patience, each kept as it comes."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import random
@@ -64,13 +65,20 @@ class Server:
         return f"Server({self.base_url})"
 
 
-@dataclass(frozen=True)
 class Watcher:
-    """Who wants to know how it is getting on. Called on the thread that asks."""
+    """Who wants to know how it is getting on; this one does not. Called on the thread that asks, `asked` on any."""
 
-    answered: Callable[[Ask, Generation], None] = lambda ask, generation: None
-    waiting: Callable[[Ask, Attempt], None] = lambda ask, attempt: None
-    unanswered: Callable[[Ask, str], None] = lambda ask, detail: None
+    def asked(self, ask: Ask) -> None:
+        """An answer is wanted."""
+
+    def answered(self, ask: Ask, generation: Generation) -> None:
+        """An answer came and is kept."""
+
+    def waiting(self, ask: Ask, attempt: Attempt) -> None:
+        """A request brought no answer, and is sent again after a while."""
+
+    def unanswered(self, ask: Ask, detail: str) -> None:
+        """There will be no answer in this start."""
 
 
 class Asking:
@@ -92,22 +100,30 @@ class Asking:
         self._inbox: asyncio.Queue[Ask | None] = asyncio.Queue()
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: asyncio.Task[Any] | None = None
         self._fault: HarnessError | None = None
         self._faults_in_a_row = 0
 
     def put(self, ask: Ask) -> None:
         """One more that is wanted."""
+        self._watcher.asked(ask)
         self._from_any_thread(lambda: self._inbox.put_nowait(ask))
 
     def end(self) -> None:
         """No more will be put."""
         self._from_any_thread(lambda: self._inbox.put_nowait(None))
 
-    def stop(self) -> None:
-        """Ask for nothing more; what is being answered is heard out."""
-        self._from_any_thread(self._stop)
+    def abandon(self) -> None:
+        """Ask for nothing more, and hear nobody out."""
+        self._from_any_thread(self._abandon)
+
+    def _abandon(self) -> None:
+        self._stop()
+        if self._running is not None:
+            self._running.cancel()
 
     def _stop(self) -> None:
+        """Ask for nothing more; what is being answered is heard out."""
         self._stopping.set()
         self._inbox.put_nowait(None)  # wakes a worker that waits
 
@@ -115,13 +131,14 @@ class Asking:
         if self._loop is None:
             action()
         else:
-            self._loop.call_soon_threadsafe(action)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: all is over, nobody is there to be told
+                self._loop.call_soon_threadsafe(action)
 
     async def run(self) -> None:
         """Ask for everything. Raises InputError where the server lets nobody in, MachineError where it answers nobody,
         and what keeping an answer raises.
         """
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._running = asyncio.get_running_loop(), asyncio.current_task()
         async with open_client(self._server.base_url, self._server.key) as client:
             await asyncio.gather(*(self._work(client) for _ in range(self._concurrency)))
         if self._fault is not None:

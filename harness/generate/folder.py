@@ -23,7 +23,6 @@ from harness.schema import Problem, Submission
 from harness.schema.generation import Generation, GenerationSettings
 from harness.store.files import disk_faults, make_folder, sole_writer, write_atomically
 
-FOLDER = "generations"
 _SETTINGS, _LOCK = "settings.json", ".lock"
 _NAME = re.compile(r"sample_\d+(_turn_[1-9]\d*)?\.json")
 

@@ -12,7 +12,7 @@ A folder of small files, ours or ours with the user's own laid over them:
     precision/<name>.md     fp32, fp16 or bf16
     examples/               <name>.py is a problem, <name>.<language>.py its answer; a user's replace all of ours
 
-`$$` stands for a dollar sign. What is put in is put in as it is: a problem may hold dollars and braces.
+What stands for language, precision, hardware and examples ends with an empty line, or is empty. `$$` stands for a dollar sign. What is put in is put in as it is: a problem may hold dollars and braces.
 """
 
 import hashlib
@@ -59,8 +59,8 @@ class Templates:
             problem=problem.source.strip(),
             title=problem.title,
             language_name=LANGUAGES[settings.language],
-            language=self._filled(f"language/{settings.language}.md"),
-            precision=self._filled(f"precision/{settings.precision}.md"),
+            language=self._block(f"language/{settings.language}.md"),
+            precision=self._block(f"precision/{settings.precision}.md"),
             hardware=self._hardware(settings.hardware),
             examples=self._examples(settings),
         )
@@ -78,7 +78,7 @@ class Templates:
         if not name:
             return ""
         hardware = find_hardware(name)
-        return self._filled("hardware.md", name=hardware.name, facts=hardware.facts)
+        return self._block("hardware.md", name=hardware.name, facts=hardware.facts)
 
     def _examples(self, settings: GenerationSettings) -> str:
         names = sorted(
@@ -92,13 +92,18 @@ class Templates:
                 f"the templates hold no example in {settings.language}: take --variant zero-shot, or add one"
             )
         return "".join(
-            self._filled(
+            self._block(
                 "example.md",
                 problem=self._text(f"{name}.py").strip(),
                 answer=self._text(f"{name}.{settings.language}.py").strip(),
             )
             for name in names[:wanted]
         )
+
+    def _block(self, template: str, /, **values: str) -> str:
+        """A paragraph or more with an empty line after it, so that one that is left out leaves no gap."""
+        text = self._filled(template, **values).strip()
+        return f"{text}\n\n" if text else ""
 
     def _text(self, name: str) -> str:
         if name not in self.texts:

@@ -12,11 +12,12 @@
 from harness.store.files import write_atomically
 from harness.store.key import Key
 from harness.store.manifest import Manifest
-from harness.store.run import ARTIFACT_CAP_BYTES, GENERATIONS_NAME, Run, open_run, run_folder, run_names
+from harness.store.run import ARTIFACT_CAP_BYTES, GENERATIONS_NAME, MANIFEST_NAME, Run, open_run, run_folder, run_names
 
 __all__ = [
     "ARTIFACT_CAP_BYTES",
     "GENERATIONS_NAME",
+    "MANIFEST_NAME",
     "Key",
     "Manifest",
     "Run",
