@@ -4,7 +4,7 @@ Nothing is tried again here; `asking` does that. The openai client is loaded whe
 """
 
 import asyncio
-import importlib
+import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -133,12 +133,10 @@ def _feed(fold: Fold, event: Any) -> None:
 def _stream_errors() -> tuple[type[Exception], ...]:
     """What a stream that breaks off raises: JSON or UTF-8 cut in two, or an error of the HTTP library below the client.
 
-    That is httpx up to openai 2, which lets its errors through, and httpx2 from openai 3 on.
+    That is httpx up to openai 2, which lets its errors through, and httpx2 from openai 3 on; openai has loaded it.
     """
-    import openai
-
-    library = importlib.import_module(openai.Timeout.__module__.partition(".")[0])
-    return ValueError, library.HTTPError, library.StreamError
+    libraries = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
+    return ValueError, *(kind for library in libraries for kind in (library.HTTPError, library.StreamError))
 
 
 def _refused_request(error: "APIStatusError") -> Exception:

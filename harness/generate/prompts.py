@@ -12,7 +12,8 @@ A folder of small files, ours or ours with the user's own laid over them:
     precision/<name>.md     fp32, fp16 or bf16
     examples/               <name>.py is a problem, <name>.<language>.py its answer; a user's replace all of ours
 
-What stands for language, precision, hardware and examples ends with an empty line, or is empty. `$$` stands for a dollar sign. What is put in is put in as it is: a problem may hold dollars and braces.
+What stands for language, precision, hardware and examples ends with an empty line, or is empty. `$$` stands for a
+dollar sign. What is put in is put in as it is: a problem may hold dollars and braces.
 """
 
 import hashlib
