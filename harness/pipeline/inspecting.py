@@ -111,7 +111,11 @@ class Inspection:
             ),
             isolation=self.settings.isolation,
         )
-        launch = Launch(argv=invocation.argv, environment=dict(invocation.environment), path=search_path(), tool=name)
+        # A tool looks for devices before the worker is told its own.
+        device = {"CUDA_VISIBLE_DEVICES": self.gpu or ""}
+        launch = Launch(
+            argv=invocation.argv, environment={**device, **invocation.environment}, path=search_path(), tool=name
+        )
         channel, theirs = Channel.pair()
         order = os.memfd_create("launch")
         try:

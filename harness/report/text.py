@@ -96,6 +96,8 @@ def _stages(record: Record) -> Table:
     seconds: dict[str, float | None] = dict(record.phases_s)
     if stopped:
         seconds.setdefault(stopped, None)
+    if record.tools:  # they come after the verdict, wherever that fell
+        seconds["inspect"] = seconds.pop("inspect", None)
     drawn = Table.grid(padding=(0, 2, 0, 0))
     drawn.add_column()
     drawn.add_column()
@@ -134,6 +136,8 @@ def _stage_note(stage: str, record: Record) -> str:
             )
         case "run" if isinstance(record.verdict, Correct):
             return f"{record.verdict.trials} calls compared"
+        case "inspect":
+            return ", ".join(report.tool for report in record.tools)
         case "time" if record.timing:
             return f"{record.timing.rounds} rounds of {_counted(record.timing.calls_per_round, 'call')}"
         case _:
