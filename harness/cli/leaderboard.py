@@ -1,59 +1,139 @@
 """`harness leaderboard RUN...`: rank the models of one or more runs."""
 
 import io
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import RenderableType
 
-from harness.cli.console import file_console, output_console
-from harness.report.entry import Entry
-from harness.report.leaderboard import EXPORTERS
-from harness.report.rows import leaderboard as rank
-from harness.store import Run, open_run, write_atomically
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from harness.report.judged import Judged
+    from harness.store import Run
+    from harness.store.index import Index
+
+FORMATS = ("table", "markdown", "csv", "json", "parquet", "html")
+_VERDICTS = ("correct", "wrong", "failed", "rejected", "infrastructure")
+
+
+def filtering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose records."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+_FILTERS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+    click.option("--model", "models", multiple=True, metavar="NAME", help="Only this model, or a pattern: 'gpt-*'."),
+    click.option("--level", "levels", multiple=True, metavar="SET", help="Only this set of problems: 1, or level1."),
+    click.option(
+        "--device", "devices", multiple=True, metavar="DEVICE", help="Only this: cuda, or a part of its name: H200."
+    ),
+    click.option(
+        "--verdict",
+        "verdicts",
+        multiple=True,
+        type=click.Choice(_VERDICTS),
+        help="Only this verdict; then there are no rates.",
+    ),
+    click.option(
+        "--min-isolation",
+        type=click.Choice(["none", "basic", "full"]),
+        default="none",
+        show_default=True,
+        help="Leave out what ran with less.",
+    ),
+]
 
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@filtering
+@click.option("-p", "ps", multiple=True, type=click.FloatRange(min=0), help="Say fast_p for this p too.  [0, 1, 2]")
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(list(EXPORTERS)),
+    type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="What to write.",
+    help="What to write; parquet needs pyarrow.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file instead.")
-def leaderboard(runs: tuple[str, ...], format_name: str, output: Path | None) -> None:
+def leaderboard(
+    runs: tuple[str, ...], ps: tuple[float, ...], format_name: str, output: Path | None, **filters: Any
+) -> None:
     """Rank the models of one or more runs.
 
-    RUN is a name under runs/ or a path. Rows are apart by model, run, device and precision; the denominator of fast_p
-    is everything that was judged. Emulated, reduced, unisolated and flagged results say so.
+    RUN is a name under runs/ or a path. Rows are apart by model, run, device, precision and baseline; the denominator
+    of fast_p is every problem that was asked. Emulated, reduced, unisolated and flagged results say so. Options that
+    are given several times let through any of their values.
     """
-    content = EXPORTERS[format_name](rank({name: run.read(Entry) for name, run in _named(runs).items()}))
+    if format_name == "parquet" and output is None and sys.stdout.isatty():
+        raise click.UsageError("parquet is no text: give -o FILE")
+    content = _content(runs, ps, format_name, filters)
     if output is not None:
-        _write(output, content if isinstance(content, str) else _drawn(content))
-    elif isinstance(content, str):
+        _write(output, content if isinstance(content, str | bytes) else _drawn(content))
+    elif isinstance(content, str | bytes):
         click.echo(content, nl=False)
     else:
+        from harness.cli.console import output_console
+
         output_console().print(content)
 
 
-def _drawn(content: RenderableType) -> str:
+def _content(
+    names: tuple[str, ...], ps: tuple[float, ...], format_name: str, filters: dict[str, Any]
+) -> "str | bytes | RenderableType":
+    from harness.report.judged import Judged, check_filters
+    from harness.report.leaderboard import EXPORTERS
+    from harness.report.rows import leaderboard as rank
+
+    runs = named_runs(names)
+    indexes = {name: run.index() for name, run in runs.items()}
+    judged = {name: Judged.of(index.columns, problems=runs[name].manifest.problems) for name, index in indexes.items()}
+    check_filters(judged.values(), models=filters["models"], levels=filters["levels"])
+    chosen = {name: each.only(**filters) for name, each in judged.items()}
+    if format_name == "html":
+        return _page(runs, indexes, chosen)
+    return EXPORTERS[format_name](rank(chosen, ps=ps))
+
+
+def _page(runs: "Mapping[str, Run]", indexes: "Mapping[str, Index]", chosen: "Mapping[str, Judged]") -> str:
+    from harness.report.page import render
+
+    return render(
+        {name: indexes[name].records(each.columns) for name, each in chosen.items()},
+        lambda name, record: runs[name].attachments(record),
+        title=", ".join(runs),
+        judged=chosen,
+    )
+
+
+def _drawn(content: "RenderableType") -> str:
+    from harness.cli.console import file_console
+
     text = io.StringIO()
     file_console(text).print(content)
     return text.getvalue()
 
 
-def _write(output: Path, content: str) -> None:
+def _write(output: Path, content: str | bytes) -> None:
+    from harness.store import write_atomically
+
+    encoded = content.encode() if isinstance(content, str) else content
     if output.exists() and not output.is_file():  # a pipe or /dev/stdout must be written to, not replaced
-        output.write_text(content, encoding="utf-8")
+        output.write_bytes(encoded)
     else:
-        write_atomically(output.resolve(), content.encode())
+        write_atomically(output.resolve(), encoded)
 
 
-def _named(runs: tuple[str, ...]) -> dict[str, Run]:
+def named_runs(names: tuple[str, ...]) -> "dict[str, Run]":
     """The runs by name; one whose name another one has too goes by its path. The same run twice is one."""
-    opened = {run.folder.resolve(): run for run in map(open_run, runs)}
-    names = [run.name for run in opened.values()]
-    return {run.name if names.count(run.name) == 1 else str(run.folder): run for run in opened.values()}
+    from harness.store import open_run
+
+    opened = {run.folder.resolve(): run for run in map(open_run, names)}
+    short = [run.name for run in opened.values()]
+    return {run.name if short.count(run.name) == 1 else str(run.folder): run for run in opened.values()}

@@ -69,7 +69,9 @@ def run(
         leaving_at_once(
             "interrupted; all that was answered and judged is kept, and the same command goes on from there"
         ),
-        open_batch_run(run, settings=settings, catalog=catalog, device=device, shard=(1, 1)) as opened,
+        open_batch_run(
+            run, settings=settings, catalog=catalog, device=device, shard=(1, 1), asked=wanted.plan.problems
+        ) as opened,
         open_generations(opened.folder / GENERATIONS_NAME, wanted.settings) as folder,
         GenerationDisplay(
             progress_console(),

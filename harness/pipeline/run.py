@@ -83,19 +83,34 @@ def open_eval_run(run: str, *, settings: Settings, device: str) -> Run:
     return open_run(run, create=True, manifest=_manifest(settings, device, problems_sha256=""))
 
 
-def open_batch_run(run: str, *, settings: Settings, catalog: Catalog, device: str, shard: tuple[int, int]) -> Run:
-    """The run that a batch writes to, made or resumed. Raises StoreError as `open_eval_run` does."""
-    problems = "".join(problem.sha256 for problem in catalog.problems())
-    sha256 = hashlib.sha256(problems.encode()).hexdigest()
-    return open_run(run, create=True, manifest=_manifest(settings, device, problems_sha256=sha256), shard=shard)
+def open_batch_run(
+    run: str,
+    *,
+    settings: Settings,
+    catalog: Catalog,
+    device: str,
+    shard: tuple[int, int],
+    asked: Sequence[Problem] | None = None,
+) -> Run:
+    """The run that a batch writes to, made or resumed. Raises StoreError as `open_eval_run` does.
+
+    Args:
+        asked: the problems that a leaderboard may call unanswered; None for all of the catalogue.
+    """
+    problems = list(catalog.problems())
+    sha256 = hashlib.sha256("".join(problem.sha256 for problem in problems).encode()).hexdigest()
+    titles = tuple(problem.title for problem in (problems if asked is None else asked))
+    manifest = _manifest(settings, device, problems_sha256=sha256, problems=titles)
+    return open_run(run, create=True, manifest=manifest, shard=shard)
 
 
-def _manifest(settings: Settings, device: str, *, problems_sha256: str) -> Manifest:
+def _manifest(settings: Settings, device: str, *, problems_sha256: str, problems: tuple[str, ...] = ()) -> Manifest:
     return Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         harness=harness.__version__,
         settings=settings.model_dump(mode="json"),
         problems_sha256=problems_sha256,
+        problems=problems,
         device=device,
     )
 

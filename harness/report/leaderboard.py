@@ -1,6 +1,7 @@
-"""Leaderboard -> table, Markdown, CSV, JSON."""
+"""Leaderboard -> table, Markdown, CSV, JSON, Parquet."""
 
 import csv
+import importlib.util
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harness.errors import MachineError
 from harness.report.escape import csv_cell, markdown_cell, one_cell
-from harness.report.rows import Leaderboard, ProblemBest, Row
-from harness.schema import DeviceKind, Interval
+from harness.report.metrics import Estimate
+from harness.report.rows import AtK, Failure, Figures, Leaderboard, ProblemBest, Row
+from harness.schema import BaselineName, DeviceKind, Interval
 from harness.schema.problem import Precision
+
+_Place = tuple[DeviceKind, str, Precision, BaselineName]
 
 _NOTHING = "-"
 _NO_MODEL = "(no model named)"
@@ -23,15 +28,28 @@ def table(board: Leaderboard) -> RenderableType:
     """For a terminal: fits 80 columns, and longer names show whole where there is more room."""
     if not board.rows:
         return Text("nothing has been judged yet")
-    places = dict.fromkeys((row.device, row.device_name, row.precision) for row in board.rows)
-    return Group(_rows_table(board), *_legend(board), *(part for place in places for part in _place(board, place)))
+    places = dict.fromkeys(_place_of(row) for row in board.rows)
+    parts = [_legend(board), _figures(board), _levels(board), _at_k(board), _failures(board)]
+    problems = (part for place in places for part in _place(board, place))
+    return Group(_rows_table(board), *(each for part in parts for each in part), *problems)
 
 
 def markdown(board: Leaderboard) -> str:
-    """Two GitHub-flavoured tables: the rows, and the best answer to each problem."""
-    rows = _markdown_table(_ROW_TITLES, [_row_texts(rank, row) for rank, row in enumerate(board.rows, start=1)])
+    """GitHub-flavoured tables: the rows, the best answer to each problem, and the levels where there are several."""
+    ps = _ps(board)
+    titles = [*_ROW_TITLES, *(_Title(f"fast_{p:g}", number=True) for p in ps), *_ROW_TITLES_AFTER]
+    rows = _markdown_table(titles, [_row_texts(rank, row, ps) for rank, row in _ranked(board)])
     problems = _markdown_table(_PROBLEM_TITLES, [_problem_texts(each, board.rows) for each in board.problems])
-    return f"{rows}\n{problems}"
+    levels = [
+        [str(rank), level.set, str(level.problems), *_counts(level), *_rates(level, ps), _estimate(level.geomean)]
+        for rank, row in _ranked(board)
+        for level in row.levels
+    ]
+    if not levels:
+        return f"{rows}\n{problems}"
+    numbers = ("problems", "submissions", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean speed-up")
+    level_titles = [_Title("#", number=True), _Title("level"), *(_Title(title, number=True) for title in numbers)]
+    return f"{rows}\n{problems}\n{_markdown_table(level_titles, levels)}"
 
 
 def csv_text(board: Leaderboard) -> str:
@@ -39,34 +57,121 @@ def csv_text(board: Leaderboard) -> str:
 
     A problem's cell is empty where the row did not solve it, and says `correct` where it solved it untimed.
     """
-    titles = list(dict.fromkeys(each.problem for each in board.problems))
+    titles = _problem_titles(board)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["rank", *_CSV_FIELDS, "notes", *(csv_cell(f"best: {title}") for title in titles)])
-    for rank, row in enumerate(board.rows, start=1):
+    lines = flat_rows(board)
+    writer.writerow([csv_cell(name) for name in [*flat_names(board), *(f"best: {title}" for title in titles)]])
+    for row, line in zip(board.rows, lines, strict=True):
         best = {each.problem: each.speedup.value if each.speedup else "correct" for each in row.best}
-        cells = [rank, *(_csv_value(getattr(row, field)) for field in _CSV_FIELDS), csv_cell(_notes_text(row))]
-        writer.writerow([*cells, *(best.get(title, "") for title in titles)])
+        writer.writerow([*map(_csv_value, line.values()), *(best.get(title, "") for title in titles)])
     return out.getvalue()
 
 
 def json_text(board: Leaderboard) -> str:
-    """The whole of it, unrounded: an object with `rows` and `problems`; its schema is `Leaderboard`'s."""
+    """The whole of it, unrounded: an object with `rows` and `problems`; `leaderboard.schema.json` beside this file is
+    its JSON schema.
+    """
     return board.model_dump_json(indent=2) + "\n"
 
 
-# A string is the content of a file; what is no string wants a console to be drawn on.
-EXPORTERS: dict[str, Callable[[Leaderboard], str | RenderableType]] = {
+def parquet(board: Leaderboard) -> bytes:
+    """The columns of the CSV with their types; a problem's cell is empty too where it was solved untimed.
+
+    Raises:
+        MachineError: pyarrow is not installed.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise MachineError("Parquet needs pyarrow: pip install 'kernel-harness[datasets]'")
+    import pyarrow
+    import pyarrow.parquet
+
+    names = flat_names(board)
+    lines = flat_rows(board)
+    table = {name: pyarrow.array([line[name] for line in lines], getattr(pyarrow, names[name])()) for name in names}
+    for title in _problem_titles(board):
+        best = [{each.problem: each.speedup for each in row.best}.get(title) for row in board.rows]
+        table[f"best: {title}"] = pyarrow.array([each.value if each else None for each in best], pyarrow.float64())
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.table(table), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+# A string or bytes are the content of a file; what is neither wants a console to be drawn on.
+EXPORTERS: dict[str, Callable[[Leaderboard], str | bytes | RenderableType]] = {
     "table": table,
     "markdown": markdown,
     "csv": csv_text,
     "json": json_text,
+    "parquet": parquet,
 }
 
-_CSV_FIELDS = (
-    "model", "run", "device", "device_name", "precision", "problems", "submissions", "unjudged", "compiled",
-    "correct", "rejected", "flagged", "timed", "fast_0", "fast_1", "fast_2", "geomean_speedup",
+_NAMES = ("model", "run", "device", "device_name", "precision", "baseline")
+_COUNTS = (
+    "problems", "unanswered", "submissions", "unjudged", "compiled", "correct", "rejected", "flagged", "reduced",
+    "unisolated", "disturbed", "audited", "timed",
 )  # fmt: skip
+_ESTIMATES = {"geomean_speedup": "geomean", "median_speedup": "median", "roofline": "roofline"}
+
+
+def flat_names(board: Leaderboard) -> dict[str, str]:
+    """The columns of `flat_rows`, each with the name of its type in Arrow."""
+    sets = sorted({level.set for row in board.rows for level in row.levels})
+    ks = sorted({each.k for row in board.rows for each in row.at_k})
+    floats = ["compile_rate", "correct_rate"]
+    floats += [f"{kind}fast_{p:g}" for p in _ps(board) for kind in ("", "sure_")]
+    floats += [f"{name}{end}" for name in _ESTIMATES for end in ("", "_low", "_high")]
+    floats += [f"{name}@{k}" for k in ks for name in ("pass", "fast_1", "best_speedup")]
+    floats += [f"{name}: {figure}" for name in sets for figure in ("correct_rate", "fast_1", "geomean_speedup")]
+    return {
+        "rank": "int64",
+        **dict.fromkeys(_NAMES, "string"),
+        **dict.fromkeys(_COUNTS, "int64"),
+        **dict.fromkeys(floats, "float64"),
+        **dict.fromkeys(("prompt_tokens", "completion_tokens"), "int64"),
+        "tokens_per_correct": "float64",
+        "failures": "string",
+        "notes": "string",
+    }
+
+
+def flat_rows(board: Leaderboard) -> list[dict[str, str | int | float | None]]:
+    """Each row as one flat line, its keys those of `flat_names`; None where a figure is not said."""
+    names = flat_names(board)
+    lines = []
+    for rank, row in _ranked(board):
+        known: dict[str, str | int | float | None] = {"rank": rank, "notes": _notes_text(row)}
+        known |= {name: getattr(row, name) for name in (*_NAMES, *_COUNTS, "compile_rate", "correct_rate")}
+        known |= {f"fast_{each.p:g}": each.value for each in row.fast_p}
+        known |= {f"sure_fast_{each.p:g}": each.sure for each in row.fast_p}
+        for name, field in _ESTIMATES.items():
+            if estimate := getattr(row, field):
+                known |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        for each in row.at_k:
+            known |= {f"pass@{each.k}": each.passes, f"fast_1@{each.k}": each.fast_1}
+            known[f"best_speedup@{each.k}"] = each.speedup
+        for level in row.levels:
+            known |= {f"{level.set}: correct_rate": level.correct_rate, f"{level.set}: fast_1": level.fast(1.0)}
+            known[f"{level.set}: geomean_speedup"] = level.geomean.value if level.geomean else None
+        if row.tokens:
+            known |= {"prompt_tokens": row.tokens.prompt, "completion_tokens": row.tokens.completion}
+            known["tokens_per_correct"] = row.tokens.per_correct
+        known["failures"] = _failures_text(row)
+        lines.append({name: known.get(name) for name in names})
+    return lines
+
+
+def _problem_titles(board: Leaderboard) -> list[str]:
+    return list(dict.fromkeys(each.problem for each in board.problems))
+
+
+def _ranked(board: Leaderboard) -> Iterator[tuple[int, Row]]:
+    return enumerate(board.rows, start=1)
+
+
+def _ps(board: Leaderboard) -> list[float]:
+    """The p that any row says fast_p for."""
+    return sorted({0.0, 1.0, 2.0} | {each.p for row in board.rows for each in row.fast_p})
 
 
 def _csv_value(value: object) -> object:
@@ -85,9 +190,10 @@ class _Title:
 
 _ROW_TITLES = (
     _Title("#", number=True), _Title("model"), _Title("run"), _Title("device"), _Title("submissions", number=True),
-    _Title("compiled", number=True), _Title("correct", number=True), _Title("fast_0", number=True),
-    _Title("fast_1", number=True), _Title("fast_2", number=True), _Title("geomean speed-up", number=True),
-    _Title("notes"),
+    _Title("compiled", number=True), _Title("correct", number=True),
+)  # fmt: skip
+_ROW_TITLES_AFTER = (
+    _Title("geomean speed-up", number=True), _Title("median", number=True), _Title("not correct"), _Title("notes"),
 )  # fmt: skip
 _PROBLEM_TITLES = (
     _Title("problem"), _Title("device"), _Title("solved by", number=True), _Title("best speed-up", number=True),
@@ -104,22 +210,23 @@ def _markdown_table(titles: Sequence[_Title], rows: Sequence[Sequence[str]]) -> 
     return head + rule + "".join(line([markdown_cell(cell) for cell in row]) for row in rows)
 
 
-def _row_texts(rank: int, row: Row) -> list[str]:
+def _row_texts(rank: int, row: Row, ps: Sequence[float]) -> list[str]:
     return [
         str(rank),
         row.model or _NO_MODEL,
         row.run,
-        f"{device_text(row.device, row.precision)}: {row.device_name}",
-        str(row.submissions),
-        str(row.compiled),
-        str(row.correct),
-        *_rates(row),
+        f"{_place_text(row)}: {row.device_name}",
+        *_counts(row),
+        *_rates(row, ps),
+        _estimate(row.geomean),
+        _estimate(row.median),
+        _failures_text(row),
         _notes_text(row),
     ]
 
 
 def _problem_texts(each: ProblemBest, rows: Sequence[Row]) -> list[str]:
-    place = f"{device_text(each.device, each.precision)}: {each.device_name}"
+    place = f"{_place_text(each)}: {each.device_name}"
     head = [each.problem, place, f"{each.solved} of {each.asked}"]
     if each.best is None or each.rank is None:
         return [*head, _NOTHING, "", "", ""]
@@ -128,18 +235,57 @@ def _problem_texts(each: ProblemBest, rows: Sequence[Row]) -> list[str]:
     return [*head, speedup, holder.model or _NO_MODEL, holder.run, each.best.submission]
 
 
-def _rates(row: Row) -> list[str]:
-    geomean = _NOTHING if row.geomean_speedup is None else ratio_text(row.geomean_speedup)
-    return [*(_NOTHING if rate is None else f"{rate:.2f}" for rate in (row.fast_0, row.fast_1, row.fast_2)), geomean]
+def _counts(figures: Figures) -> list[str]:
+    return [str(figures.submissions), str(figures.compiled), str(figures.correct)]
+
+
+def _rates(figures: Figures, ps: Sequence[float]) -> list[str]:
+    return [_rate(figures.fast(p)) for p in ps]
+
+
+def _rate(rate: float | None) -> str:
+    return _NOTHING if rate is None else f"{rate:.2f}"
+
+
+def _ratio(value: float | None) -> str:
+    return _NOTHING if value is None else ratio_text(value)
+
+
+def _estimate(estimate: Estimate | None) -> str:
+    """A speed-up with its interval where there is one."""
+    if estimate is None:
+        return _NOTHING
+    if estimate.low is None or estimate.high is None:
+        return ratio_text(estimate.value)
+    return interval_text(Interval(value=estimate.value, low=estimate.low, high=estimate.high))
 
 
 def _notes_text(row: Row) -> str:
     return "; ".join(note.text for note in row.notes)
 
 
-def device_text(device: DeviceKind, precision: Precision) -> str:
-    """The kind of device, and the precision where it is not the usual one."""
-    return device if precision == "fp32" else f"{device} {precision}"
+def _failures_text(row: Row) -> str:
+    return ", ".join(f"{each.count} {_failure(each)}" for each in row.failures)
+
+
+def _failure(each: Failure) -> str:
+    """In the order in which a person would say it: what kind, where, why."""
+    return " ".join(filter(None, (each.verdict if each.verdict != "failed" else "", each.stage, each.reason)))
+
+
+def _place_of(each: Row | ProblemBest) -> _Place:
+    """Where a speed-up means the same."""
+    return each.device, each.device_name, each.precision, each.baseline
+
+
+def _place_text(each: Row | ProblemBest) -> str:
+    return place_text(each.device, each.precision, each.baseline)
+
+
+def place_text(device: DeviceKind, precision: Precision, baseline: BaselineName = "eager") -> str:
+    """The kind of device, and precision and baseline where they are not the usual ones."""
+    text = device if precision == "fp32" else f"{device} {precision}"
+    return text if baseline == "eager" else f"{text} vs {baseline}"
 
 
 def ratio_text(value: float) -> str:
@@ -162,20 +308,21 @@ def speedup_style(interval: Interval) -> str:
 
 
 def _rows_table(board: Leaderboard) -> Table:
+    ps = _ps(board)
     drawn = _frame()
     drawn.add_column("#", justify="right", style="dim", no_wrap=True)
     drawn.add_column("model", overflow="fold", ratio=1)
-    for title in ("subs", "compiled", "correct", "fast_0", "fast_1", "fast_2", "geomean"):
+    for title in ("subs", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean"):
         drawn.add_column(title, justify="right", no_wrap=True)
-    for rank, row in enumerate(board.rows, start=1):
-        numbers = [str(row.submissions), str(row.compiled), str(row.correct), *_rates(row)]
-        drawn.add_row(str(rank), _row_head(row), *(_number(cell) for cell in numbers))
+    for rank, row in _ranked(board):
+        geomean = _ratio(row.geomean.value if row.geomean else None)
+        drawn.add_row(str(rank), _row_head(row), *map(_number, [*_counts(row), *_rates(row, ps), geomean]))
     return drawn
 
 
 def _row_head(row: Row) -> Text:
     head = Text(one_cell(row.model) or _NO_MODEL, style="bold")
-    head.append(f"\n{one_cell(row.run)}, {device_text(row.device, row.precision)}", style="not bold dim")
+    head.append(f"\n{one_cell(row.run)}, {_place_text(row)}", style="not bold dim")
     if row.notes:
         head.append(f"\n{', '.join(note.tag for note in row.notes)}", style="not bold yellow")
     return head
@@ -185,19 +332,19 @@ def _number(cell: str) -> Text:
     return Text(cell, style="dim" if cell == _NOTHING else "")
 
 
-def _place(board: Leaderboard, place: tuple[DeviceKind, str, Precision]) -> Iterator[RenderableType]:
-    """The best answers on one device at one precision; elsewhere a speed-up means something else."""
-    device, name, precision = place
+def _place(board: Leaderboard, place: _Place) -> Iterator[RenderableType]:
+    """The best answers on one device at one precision over one baseline; elsewhere a speed-up means something else."""
+    device, name, precision, baseline = place
     drawn = _frame()
     drawn.add_column("problem", overflow="fold", ratio=1)
     drawn.add_column("solved", justify="right", no_wrap=True)
     drawn.add_column("best speed-up", justify="right", no_wrap=True)
     drawn.add_column("by", justify="right", style="dim", no_wrap=True)
     for each in board.problems:
-        if (each.device, each.device_name, each.precision) == place:
+        if _place_of(each) == place:
             rank = f"#{each.rank}" if each.rank else ""
             drawn.add_row(Text(one_cell(each.problem)), f"{each.solved} of {each.asked}", _best(each), rank)
-    yield Text.assemble("\n", (f"{device_text(device, precision)}", "bold"), f", {one_cell(name)}")
+    yield Text.assemble("\n", (place_text(device, precision, baseline), "bold"), f", {one_cell(name)}")
     yield drawn
 
 
@@ -213,10 +360,93 @@ def _frame() -> Table:
     return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=False)
 
 
-def _legend(board: Leaderboard) -> Iterator[Text]:
+def _legend(board: Leaderboard) -> Iterator[RenderableType]:
     """What the notes of a row mean, in full."""
-    noted = [(rank, row) for rank, row in enumerate(board.rows, start=1) if row.notes]
+    noted = [(rank, row) for rank, row in _ranked(board) if row.notes]
     if noted:
         yield Text()
     for rank, row in noted:
         yield Text(f"#{rank}: {one_cell(_notes_text(row))}", style="yellow")
+
+
+def _figures(board: Leaderboard) -> Iterator[RenderableType]:
+    """What has no room in the first table."""
+    columns: list[tuple[str, Callable[[Row], str]]] = [
+        ("geomean speed-up", lambda row: _estimate(row.geomean)),
+        ("median speed-up", lambda row: _estimate(row.median)),
+        ("of roofline", lambda row: f"{row.roofline.value:.0%}" if row.roofline else _NOTHING),
+        ("tokens a correct", lambda row: _thousands(row.tokens.per_correct if row.tokens else None)),
+    ]
+    cells = {title: [cell(row) for row in board.rows] for title, cell in columns}
+    shown = {title: column for title, column in cells.items() if set(column) != {_NOTHING}}
+    if not shown:
+        return
+    drawn = _numbered()
+    for title in shown:
+        drawn.add_column(title, justify="right", no_wrap=True)
+    for rank, _ in _ranked(board):
+        drawn.add_row(str(rank), *(_number(column[rank - 1]) for column in shown.values()))
+    yield Text()
+    yield drawn
+
+
+def _levels(board: Leaderboard) -> Iterator[RenderableType]:
+    if not any(row.levels for row in board.rows):
+        return
+    ps = _ps(board)
+    drawn = _numbered()
+    drawn.add_column("level", overflow="fold")
+    for title in ("problems", "subs", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean"):
+        drawn.add_column(title, justify="right", no_wrap=True)
+    for rank, row in _ranked(board):
+        for level in row.levels:
+            geomean = _ratio(level.geomean.value if level.geomean else None)
+            cells = [str(level.problems), *_counts(level), *_rates(level, ps), geomean]
+            drawn.add_row(str(rank), Text(one_cell(level.set) or _NOTHING), *map(_number, cells))
+    yield Text()
+    yield drawn
+
+
+def _at_k(board: Leaderboard) -> Iterator[RenderableType]:
+    """What several answers to a problem are worth."""
+    if not any(row.at_k for row in board.rows):
+        return
+    ks = sorted({each.k for row in board.rows for each in row.at_k})
+    drawn = _numbered()
+    drawn.add_column("of k answers", no_wrap=True)
+    for k in ks:
+        drawn.add_column(f"k={k}", justify="right", no_wrap=True)
+    lines: list[tuple[str, Callable[[AtK], str]]] = [
+        ("one is correct (pass@k)", lambda each: _rate(each.passes)),
+        ("one is faster (fast_1@k)", lambda each: _rate(each.fast_1)),
+        ("speed-up of the best", lambda each: _ratio(each.speedup)),
+    ]
+    for rank, row in _ranked(board):
+        known = {each.k: each for each in row.at_k}
+        for title, cell in lines if known else ():
+            cells = [cell(known[k]) if k in known else _NOTHING for k in ks]
+            drawn.add_row(str(rank), title, *map(_number, cells))
+    yield Text()
+    yield drawn
+
+
+def _failures(board: Leaderboard) -> Iterator[RenderableType]:
+    if not any(row.failures for row in board.rows):
+        return
+    drawn = _numbered()
+    drawn.add_column("not correct", overflow="fold")
+    for rank, row in _ranked(board):
+        if row.failures:
+            drawn.add_row(str(rank), Text(one_cell(_failures_text(row))))
+    yield Text()
+    yield drawn
+
+
+def _numbered() -> Table:
+    drawn = _frame()
+    drawn.add_column("#", justify="right", style="dim", no_wrap=True)
+    return drawn
+
+
+def _thousands(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:,.0f}"

@@ -1,32 +1,187 @@
-"""The formulas. Pure functions over speed-ups; each names its source."""
+"""The formulas. Pure functions over answers; each names its source. Needs numpy.
 
-import math
-from collections.abc import Sequence
+An answer is one sample: `problems[n]` is the problem that the n-th answers, a number from 0; what is said of it stands
+in a second array at the same place.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.schema import Frozen
+
+RESAMPLES = 2000
+FEWEST = 5
+"""Of fewer values a percentile bootstrap says nothing: it can only ever draw those few again."""
+
+Wholes = NDArray[np.integer]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
-def fast_p(speedups: Sequence[float], *, asked: int, p: float) -> float:
-    """The fraction of all that was asked whose answer is correct and more than `p` times as fast as the reference.
+class Estimate(Frozen):
+    """A figure over `over` values with its 95% bootstrap interval, None where there are fewer than FEWEST."""
 
-    fast_p = 1/N * sum over i of 1(correct_i and speedup_i > p), strictly greater.
-    Source: Ouyang et al., "KernelBench: Can LLMs Write Efficient GPU Kernels?", 2025, arXiv 2502.10517, section 3.3.
+    value: float
+    low: float | None
+    high: float | None
+    over: int
+
+
+def pass_at_k(problems: Wholes, passed: Bools, *, k: int, asked: int) -> float | None:
+    """The chance that at least one of `k` answers passes, averaged over all problems that were asked.
+
+    1 - C(n - c, k) / C(n, k) for a problem with n answers of which c pass: unbiased, where 1 - (1 - c/n)^k is not.
+    With k = 1 the share of answers that pass, every problem with equal weight. None where a problem has answers, but
+    fewer than `k`. Source: Chen et al., "Evaluating Large Language Models Trained on Code", 2021, arXiv 2107.03374,
+    section 2.1, equation 1.
 
     Args:
-        speedups: reference time over candidate time of the correct answers, each above 0.
-        asked: N, right or wrong, at least 1.
-        p: 0 for the fraction that is correct, 1 for faster than the reference.
+        asked: the problems to average over, at least as many as have answers and at least 1; those without an answer
+            count as not passed.
     """
-    return sum(speedup > p for speedup in speedups) / asked
+    answers = np.bincount(problems)
+    right = np.bincount(problems, passed, len(answers))[answers > 0]
+    answers = answers[answers > 0]
+    if (answers < k).any():
+        return None
+    if k == 1:  # the same, without the rounding of 1 - (1 - c/n)
+        return float((right / answers).sum()) / asked
+    # C(n - c, k) / C(n, k) as a product of ratios that stay small; a factor of 0 is right where fewer than k fail.
+    none_passes = np.ones(len(answers))
+    for taken in range(k):
+        none_passes *= np.maximum(answers - right - taken, 0) / (answers - taken)
+    return float((1.0 - none_passes).sum()) / asked
 
 
-def geometric_mean(values: Sequence[float]) -> float | None:
-    """exp(mean(log v)): the mean for ratios, by which twice and half as fast cancel. None where there is no value.
+def fast_p(problems: Wholes, speedups: Floats, *, p: float, asked: int, k: int = 1) -> float | None:
+    """The share of all problems asked whose answer is correct and more than `p` times as fast as the reference.
+
+    fast_p = 1/N * sum over i of 1(correct_i and speedup_i > p), strictly greater, N all problems asked. With several
+    answers to a problem, `pass_at_k` of being correct and that fast; None as there. Source: Ouyang et al.,
+    "KernelBench: Can LLMs Write Efficient GPU Kernels?", 2025, arXiv 2502.10517, section 3.3.
+
+    Args:
+        speedups: reference time over candidate time; NaN for an answer that is not correct, infinity for one that is
+            and was not timed (with p = 0 it counts: every correct answer is more than 0 times as fast).
+        p: 0 for the share that is correct, 1 for faster than the reference.
+        asked: N, as for `pass_at_k`.
+    """
+    return pass_at_k(problems, speedups > p, k=k, asked=asked)
+
+
+def best_of_k(problems: Wholes, speedups: Floats, *, k: int, asked: int) -> float | None:
+    """The speed-up to expect from the best of `k` answers, where the reference is kept if none of them is faster.
+
+    exp of the mean over all problems asked of E[log max(1, best of k)]; the expectation over draws of k of the n
+    answers without replacement is sum over i of log(x_i) * C(i - 1, k - 1) / C(n, k), x_1 <= ... <= x_n. None where a
+    problem has answers, but fewer than `k`. Source: the estimator of expected maximum performance, Dodge et al.,
+    "Show Your Work", EMNLP 2019, arXiv 1909.03004, section 3, drawn without replacement as `pass_at_k` is.
+
+    Args:
+        speedups: as for `fast_p`, but NaN also for what was not timed.
+        asked: as for `pass_at_k`; a problem without an answer keeps its reference.
+    """
+    gains = np.log(np.fmax(speedups, 1.0))  # fmax: 1 where there is no speed-up
+    order = np.lexsort((gains, problems))
+    counts = np.bincount(problems)
+    counts = counts[counts > 0]
+    if (counts < k).any():
+        return None
+    total = 0.0
+    for mine in np.split(gains[order], np.cumsum(counts)[:-1]):
+        total += float(mine @ _share_of_draws(len(mine), k)) if len(mine) else 0.0
+    return float(np.exp(total / asked))
+
+
+def _share_of_draws(n: int, k: int) -> Floats:
+    """For the i-th smallest of n: the share of the draws of k in which it is the largest."""
+    shares = np.zeros(n)
+    shares[-1] = k / n
+    for i in range(n - 1, k - 1, -1):
+        shares[i - 1] = shares[i] * (i - k + 1) / i  # C(i - 1, k - 1) / C(i, k - 1)
+    return shares
+
+
+def geometric_mean(values: Floats) -> float:
+    """exp(mean(log v)): the mean for ratios, by which twice and half as fast cancel.
 
     Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
     Communications of the ACM 29(3), 1986.
 
     Args:
-        values: each above 0.
+        values: at least one, each above 0.
     """
-    if not values:
-        return None
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+    return float(np.exp(np.log(values).mean()))
+
+
+def geometric_mean_of_each(problems: Wholes, speedups: Floats) -> Floats:
+    """One figure a problem: the geometric mean of the speed-ups of its answers, in the order of the problems.
+
+    Answers to one problem are no independent samples of anything, and a problem that was answered often should not
+    weigh more: what is averaged further, and resampled for its interval, is problems.
+    """
+    answers = np.bincount(problems)
+    sums = np.bincount(problems, np.log(speedups), len(answers))
+    return np.exp(sums[answers > 0] / answers[answers > 0])
+
+
+def bootstrap(values: Floats, statistic: Callable[[Floats], Floats]) -> Estimate:
+    """`statistic` of the values with its 95% percentile bootstrap interval.
+
+    Resampling is seeded, so that equal values give an equal interval. Source: Efron and Tibshirani, An Introduction to
+    the Bootstrap (1993), chapter 13.
+
+    Args:
+        values: at least one.
+        statistic: of each row of a matrix, `over_rows`.
+    """
+    value = float(statistic(values[np.newaxis])[0])
+    if len(values) < FEWEST:
+        return Estimate(value=value, low=None, high=None, over=len(values))
+    generator = np.random.default_rng(0)
+    rows = max(1, 4_000_000 // len(values))  # at most 32 MB at once
+    found = [
+        statistic(values[generator.integers(0, len(values), (min(rows, RESAMPLES - done), len(values)))])
+        for done in range(0, RESAMPLES, rows)
+    ]
+    low, high = np.percentile(np.concatenate(found), [2.5, 97.5])
+    return Estimate(value=value, low=min(float(low), value), high=max(float(high), value), over=len(values))
+
+
+def geometric_means(values: Floats) -> Floats:
+    """`geometric_mean` of each row, for `bootstrap`."""
+    return np.asarray(np.exp(np.log(values).mean(axis=1)))
+
+
+def medians(values: Floats) -> Floats:
+    """The median of each row, for `bootstrap`."""
+    return np.asarray(np.median(values, axis=1))
+
+
+def ratio_of_speedups(
+    after: tuple[Iterable[float], Iterable[float]], before: tuple[Iterable[float], Iterable[float]]
+) -> Estimate | None:
+    """How many times the speed-up of one measurement is that of another, from the raw samples of both.
+
+    Each measurement is the samples of its reference and those of its candidate; its speed-up is the ratio of their
+    medians. All four are resampled for themselves, so the interval knows of the spread within either measurement, and
+    not of what may differ between two starts of a process. None where one of the four has no samples.
+
+    Source: as `bootstrap`; the ratio of medians as in `Timing`.
+    """
+    generator = np.random.default_rng(0)
+    logs, value = np.zeros(RESAMPLES), 0.0
+    smallest = None
+    for sign, samples in zip((1, -1, -1, 1), (*after, *before), strict=True):
+        times = np.fromiter(samples, np.float64)
+        if not len(times) or not (times > 0).all():
+            return None
+        smallest = len(times) if smallest is None else min(smallest, len(times))
+        picks = generator.integers(0, len(times), (RESAMPLES, len(times)))
+        logs += sign * np.log(np.median(times[picks], axis=1))
+        value += sign * float(np.log(np.median(times)))
+    low, high = np.exp(np.percentile(logs, [2.5, 97.5]))
+    ratio = float(np.exp(value))
+    return Estimate(value=ratio, low=min(float(low), ratio), high=max(float(high), ratio), over=smallest or 0)

@@ -1,23 +1,36 @@
 """records -> rows of a leaderboard."""
 
-import math
+import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from harness.report.entry import Entry, VerdictPart
-from harness.report.metrics import fast_p, geometric_mean
-from harness.schema import DeviceKind, Failed, Frozen, Interval, Record
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.report.judged import TIERS, Judged, compiled, ran, set_of, tiers
+from harness.report.metrics import (
+    Estimate,
+    best_of_k,
+    bootstrap,
+    fast_p,
+    geometric_mean_of_each,
+    geometric_means,
+    medians,
+    pass_at_k,
+)
+from harness.schema import BaselineName, DeviceKind, Frozen, Interval, Record
+from harness.schema.columns import Coded, Columns
 from harness.schema.problem import Precision
 
-# Failing at one of these means that the candidate's extensions were built, or that it had none.
-_STAGES_PAST_BUILD: set[str | None] = {"load", "run", "time"}
-_DOUBTFUL = {"warn", "reject"}
+ALWAYS_P = (0.0, 1.0, 2.0)
+"""fast_p is said for these, and for whatever else is asked."""
+KS = (1, 5, 10, 100)
 
-_Place = tuple[DeviceKind, str, Precision]
-_Question = tuple[str, _Place]
+_Bools = NDArray[np.bool_]
+_Wholes = NDArray[np.int64]
 
 
 class Note(Frozen):
@@ -36,14 +49,99 @@ class Best(Frozen):
     speedup: Interval | None
 
 
-class Row(Frozen):
-    """One model in one run on one device at one precision.
+class FastP(Frozen):
+    """fast_p for one p. `sure` is what is left of it when no answer counts that there is a doubt about: flagged, at a
+    reduced size, without isolation, to a problem whose audit found fault, or (p above 0) timed on a disturbed device.
+    """
 
-    `submissions` counts what was judged and is the denominator of fast_p; `unjudged` what ended in a fault of ours,
-    which scores nobody. `compiled` counts those that got past the build, `flagged` those with a doubt of severity
-    warn or reject. fast_0 is None where nothing was judged; fast_1, fast_2 and `geomean_speedup` (of the correct and
-    timed) also where nothing may be said about time: under emulation, or where nothing correct was timed.
-    `problems` counts those asked, `best` has one answer for each that was solved.
+    p: float
+    value: float
+    sure: float
+
+
+class AtK(Frozen):
+    """What the best of k answers comes to: the chance that one is correct, that one is correct and faster than the
+    reference, and the speed-up to expect where the reference is kept if none is. The last two are None where nothing
+    may be said about time.
+    """
+
+    k: int
+    passes: float
+    fast_1: float | None
+    speedup: float | None
+
+
+class Failure(Frozen):
+    """How many answers ended in one way: what failed and why, where wrong answers differ, what rejected them."""
+
+    verdict: str
+    stage: str
+    reason: str
+    count: int
+
+
+class Tokens(Frozen):
+    """What the server counted, over the `submissions` that say it. `per_correct` is all of them over the correct ones
+    among these, None where none is.
+    """
+
+    submissions: int
+    prompt: int
+    completion: int
+    per_correct: float | None
+
+
+class Figures(Frozen):
+    """What the answers to a number of problems come to.
+
+    `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
+    ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
+    that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
+    `disturbed` and `audited` those of which that is true.
+
+    Rates are shares of all problems asked; of several answers to a problem each counts for its part of it, and of the
+    turns of one conversation the best counts. They are None where nothing was judged or verdicts were filtered,
+    `fast_p` above 0 also where nothing may be said about time: under emulation, or where nothing correct was timed.
+    `geomean` and `median` are over the problems with a correct and timed answer (of several the geometric mean),
+    `roofline` is the median fraction over those that have one.
+    """
+
+    problems: int
+    unanswered: int
+    submissions: int
+    unjudged: int
+    compiled: int
+    correct: int
+    rejected: int
+    flagged: int
+    reduced: int
+    unisolated: int
+    disturbed: int
+    audited: int
+    timed: int
+    compile_rate: float | None
+    correct_rate: float | None
+    fast_p: tuple[FastP, ...]
+    geomean: Estimate | None
+    median: Estimate | None
+    roofline: Estimate | None
+
+    def fast(self, p: float) -> float | None:
+        """fast_p for one of the p that were asked for; None where it is not said."""
+        return next((each.value for each in self.fast_p if each.p == p), None)
+
+
+class Level(Figures):
+    """The figures of one set of problems."""
+
+    set: str
+
+
+class Row(Figures):
+    """One model in one run on one device at one precision, timed against one baseline.
+
+    `best` has one answer for each problem that was solved, `failures` how the others ended, the most frequent first,
+    `levels` the figures of each set where there are several. `conversations` says that several turns make one answer.
     """
 
     model: str
@@ -51,39 +149,35 @@ class Row(Frozen):
     device: DeviceKind
     device_name: str
     precision: Precision
-    submissions: int
-    unjudged: int
-    compiled: int
-    correct: int
-    rejected: int
-    flagged: int
-    timed: int
-    fast_0: float | None
-    fast_1: float | None
-    fast_2: float | None
-    geomean_speedup: float | None
-    problems: int
+    baseline: BaselineName
+    conversations: bool
+    at_k: tuple[AtK, ...]
+    failures: tuple[Failure, ...]
+    tokens: Tokens | None
+    levels: tuple[Level, ...]
     best: tuple[Best, ...]
     notes: tuple[Note, ...]
 
     @property
     def order(self) -> tuple[object, ...]:
         """Rows with times first, by fast_1, then speed-up, then correctness; names settle what is left."""
+        fast_1 = self.fast(1.0)
         return (
-            self.fast_1 is None,
-            -(self.fast_1 or 0.0),
-            -(self.geomean_speedup or 0.0),
-            -(self.fast_0 or 0.0),
+            fast_1 is None,
+            -(fast_1 or 0.0),
+            -(self.geomean.value if self.geomean else 0.0),
+            -(self.correct_rate or 0.0),
             self.model,
             self.run,
             self.device,
             self.device_name,
             self.precision,
+            self.baseline,
         )
 
 
 class ProblemBest(Frozen):
-    """The best answer to one problem on one device at one precision, over all rows that asked it there.
+    """The best answer to one problem in one place (device, precision and baseline), over all rows that asked it there.
 
     `rank` is the 1-based place of the row that holds it; both are None where nobody solved it. `asked` counts the
     rows that asked, `solved` those with a correct answer.
@@ -93,6 +187,7 @@ class ProblemBest(Frozen):
     device: DeviceKind
     device_name: str
     precision: Precision
+    baseline: BaselineName
     best: Best | None
     rank: int | None
     asked: int
@@ -106,173 +201,379 @@ class Leaderboard(Frozen):
     problems: tuple[ProblemBest, ...]
 
 
-def leaderboard(runs: Mapping[str, Iterable[Record | Entry]]) -> Leaderboard:
-    """Ranks the records of `runs` (name -> records). Each record is looked at once, so they may be read as they go.
+def leaderboard(runs: Mapping[str, Judged | Iterable[Record]], *, ps: Sequence[float] = ()) -> Leaderboard:
+    """Ranks `runs` (name -> what was judged, or its records).
 
-    Rows are apart by model, run, device and precision: an emulated, a CPU and a GPU result are never one number.
+    Rows are apart by model, run, device, precision and baseline: an emulated, a CPU and a GPU result are never one
+    number, and neither are speed-ups over different references.
+
+    Args:
+        ps: the p of further fast_p, beside ALWAYS_P.
     """
-    tallies: dict[_Group, _Tally] = defaultdict(_Tally)
-    for run, records in runs.items():
-        for record in records:
-            tallies[_Group.of(run, record)].add(record)
-    rows = {group: _row(group, tally) for group, tally in tallies.items()}
-    ranked = sorted(rows, key=lambda group: rows[group].order)
-    return Leaderboard(
-        rows=tuple(rows[group] for group in ranked),
-        problems=_problems([(group, tallies[group].problems) for group in ranked]),
-    )
+    settled = tuple(sorted({*ALWAYS_P, *ps}))
+    rows: list[tuple[Row, tuple[str, ...]]] = []
+    for run, judged in runs.items():
+        judged = judged if isinstance(judged, Judged) else Judged.of(judged)
+        rows.extend(_rows_of_run(run, judged, settled))
+    rows.sort(key=lambda row: row[0].order)
+    return Leaderboard(rows=tuple(row for row, _ in rows), problems=_problems(rows))
 
 
-class _Group(NamedTuple):
-    model: str
-    run: str
-    device: DeviceKind
-    device_name: str
-    precision: Precision
+def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[tuple[Row, tuple[str, ...]]]:
+    """Each row with the titles of the problems that it has a record for."""
+    columns = judged.columns
+    for rows in _groups((columns.model, columns.device, columns.device_name, columns.precision)):
+        group = columns.take(rows)
+        emulated = group.device[0] == "cpu-emulated"
+        timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}
+        for baseline in sorted(timed, key=_BASELINES.index) or ["eager"]:
+            titles = judged.unanswered.get(group.model[0], frozenset())
+            yield _row(run, _Answers.of(group, baseline, complete=judged.complete), titles, ps)
+
+
+_BASELINES = ["eager", "compile", "compile-max-autotune"]
+
+
+def _groups(columns: Sequence[Coded]) -> list[_Wholes]:
+    """The rows that agree in all of these, each group in the order of its rows."""
+    key = np.zeros(len(columns[0].codes), np.int64)
+    for column in columns:
+        key = key * max(1, len(column.texts)) + column.codes
+    if not len(key):
+        return []
+    order = np.argsort(key, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The records of a row as arrays. `speedup` (n by 3: value and interval) is NaN unless the answer is correct and
+    was timed against the row's baseline, and where the ratio is no number above 0.
+    """
+
+    columns: Columns
+    baseline: str
+    complete: bool
+    judged: _Bools
+    correct: _Bools
+    compiled: _Bools
+    unisolated: _Bools
+    speedup: NDArray[np.float64]
 
     @classmethod
-    def of(cls, run: str, record: Record | Entry) -> "_Group":
-        device = record.device
-        return cls(record.submission.model, run, device.kind, device.name, record.problem.workload.precision)
+    def of(cls, columns: Columns, baseline: str, *, complete: bool) -> "_Answers":
+        correct = columns.verdict.codes == columns.verdict.code("correct")
+        speedup = columns.speedups(baseline)
+        value = speedup[:, 0]
+        nothing = ~correct | ~np.isfinite(value) | (value <= 0)
+        if len(columns) and columns.device[0] == "cpu-emulated":
+            nothing[:] = True
+        speedup[nothing] = np.nan
+        return cls(
+            columns=columns,
+            baseline=baseline,
+            complete=complete,
+            judged=columns.verdict.codes != columns.verdict.code("infrastructure"),
+            correct=correct,
+            compiled=compiled(columns),
+            unisolated=ran(columns) & (tiers(columns) == TIERS.index("none")),
+            speedup=speedup,
+        )
 
     @property
-    def place(self) -> _Place:
-        """Where speed-ups can be compared."""
-        return self.device, self.device_name, self.precision
-
-
-@dataclass
-class _Tally:
-    """What is counted of one row while its records go by."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    compiled: int = 0
-    flagged: int = 0
-    reduced: int = 0
-    answered: int = 0
-    unisolated: int = 0
-    missing: set[str] = field(default_factory=set)
-    speedups: list[float] = field(default_factory=list)
-    problems: dict[str, Best | None] = field(default_factory=dict)
+    def emulated(self) -> bool:
+        return len(self.columns) > 0 and self.columns.device[0] == "cpu-emulated"
 
     @property
-    def judged(self) -> int:
-        return self.verdicts.total() - self.verdicts["infrastructure"]
+    def timed(self) -> _Bools:
+        return ~np.isnan(self.speedup[:, 0])
 
-    def add(self, record: Record | Entry) -> None:
-        self.verdicts[record.verdict.kind] += 1
-        title = record.problem.title
-        self.problems.setdefault(title, None)
-        if record.verdict.kind == "infrastructure":
-            return
-        self.flagged += any(flag.severity in _DOUBTFUL for flag in record.flags)
-        self.reduced += record.problem.workload.reduced
-        if _got_past_build(record):
-            self.compiled += 1
-            self._add_isolation(record)
-        if record.verdict.kind == "correct":
-            self._add_correct(title, record)
+    @property
+    def says_time(self) -> bool:
+        """Whether fast_1 and the like may be said."""
+        if not self.judged.any() or self.emulated:
+            return False
+        return bool(self.timed.any()) or not self.correct.any()
 
-    def _add_isolation(self, record: Record | Entry) -> None:
-        if record.verdict.kind == "rejected":  # perhaps by screening: then it never ran
-            return
-        self.answered += 1
-        if record.sandbox.layers:
-            self.missing.update(record.sandbox.missing)
-        else:
-            self.unisolated += 1
-
-    def _add_correct(self, title: str, record: Record | Entry) -> None:
-        speedup = _speedup(record)
-        if speedup is not None:
-            self.speedups.append(speedup.value)
-        submission = record.submission
-        quality = _quality(speedup, submission.path, submission.sample)
-        known = self.problems[title]
-        if known is None or quality < _quality(known.speedup, known.submission, known.sample):
-            best = Best(problem=title, submission=submission.path, sample=submission.sample, speedup=speedup)
-            self.problems[title] = best
+    def take(self, rows: _Bools) -> "_Answers":
+        taken: dict[str, Any] = {
+            name: getattr(self, name)[rows] for name in ("judged", "correct", "compiled", "unisolated", "speedup")
+        }
+        return _Answers(columns=self.columns.take(rows), baseline=self.baseline, complete=self.complete, **taken)
 
 
-def _got_past_build(record: Record | Entry) -> bool:
-    verdict = record.verdict
-    if isinstance(verdict, Failed | VerdictPart) and verdict.kind == "failed":
-        return verdict.stage in _STAGES_PAST_BUILD
-    return True
+class _Samples(NamedTuple):
+    """What the rates are of: an answer each, or where there are conversations one conversation each.
+
+    `speedups` is as `fast_p` has it: NaN for not correct, infinity for correct and not timed.
+    """
+
+    problems: _Wholes
+    compiled: _Bools
+    speedups: NDArray[np.float64]
+    sure: NDArray[np.float64]
+    sure_of_time: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, answers: _Answers) -> "_Samples":
+        """Of what was judged."""
+        columns = answers.columns
+        doubted = columns.flagged | columns.audited | answers.unisolated
+        if not answers.emulated:  # there all is at a reduced size, and the row says so
+            doubted = doubted | columns.reduced
+        speedups = np.where(answers.correct, np.where(answers.timed, answers.speedup[:, 0], np.inf), np.nan)
+        sure = np.where(doubted, np.nan, speedups)
+        samples = cls(
+            problems=columns.problem.codes.astype(np.int64),
+            compiled=answers.compiled,
+            speedups=speedups,
+            sure=sure,
+            sure_of_time=np.where(columns.disturbed, np.nan, sure),
+        ).take(answers.judged)
+        turn, sample = columns.turn[answers.judged], columns.sample[answers.judged]
+        return samples.of_conversations(turn, sample) if (turn >= 0).any() else samples
+
+    def take(self, rows: _Bools) -> "_Samples":
+        return _Samples(
+            self.problems[rows], self.compiled[rows], self.speedups[rows], self.sure[rows], self.sure_of_time[rows]
+        )
+
+    def of_conversations(self, turn: _Wholes, sample: _Wholes) -> "_Samples":
+        """With the turns of a conversation, which share problem and sample, made one: the best of them counts."""
+        alone = np.where(turn >= 0, -1, np.arange(len(turn)))  # what is no turn stands for itself
+        pairs = np.stack([self.problems, np.where(turn >= 0, sample, -1), alone])
+        kept, place = np.unique(pairs, axis=1, return_inverse=True)
+
+        def best(speedups: NDArray[np.float64]) -> NDArray[np.float64]:
+            whole = np.full(kept.shape[1], np.nan)
+            np.fmax.at(whole, place, speedups)
+            return whole
+
+        compiled = np.zeros(kept.shape[1], np.bool_)
+        np.logical_or.at(compiled, place, self.compiled)
+        return _Samples(kept[0], compiled, best(self.speedups), best(self.sure), best(self.sure_of_time))
 
 
-def _speedup(record: Record | Entry) -> Interval | None:
-    """None where nothing may be said about time. A ratio that is no number above 0 says nothing either."""
-    if record.timing is None or record.device.kind == "cpu-emulated":
+def _figures(answers: _Answers, unanswered: int, ps: Sequence[float]) -> dict[str, Any]:
+    """The fields of Figures."""
+    columns, judged = answers.columns, answers.judged
+    samples = _Samples.of(answers)
+    problems = len(np.unique(samples.problems))
+    asked = problems + unanswered
+
+    def count(which: _Bools) -> int:
+        return int((which & judged).sum())
+
+    timed = answers.timed
+    each = geometric_mean_of_each(columns.problem.codes[timed], answers.speedup[timed, 0]) if timed.any() else None
+    fractions = columns.roofline[answers.correct & np.isfinite(columns.roofline)]
+    rated = answers.complete and problems > 0
+    return {
+        "problems": asked,
+        "unanswered": unanswered,
+        "submissions": int(judged.sum()),
+        "unjudged": int((~judged).sum()),
+        "compiled": count(answers.compiled),
+        "correct": count(answers.correct),
+        "rejected": count(columns.verdict.codes == columns.verdict.code("rejected")),
+        "flagged": count(columns.flagged),
+        "reduced": count(columns.reduced),
+        "unisolated": count(answers.unisolated),
+        "disturbed": count(columns.disturbed),
+        "audited": count(columns.audited),
+        "timed": int(timed.sum()),
+        "compile_rate": pass_at_k(samples.problems, samples.compiled, k=1, asked=asked) if rated else None,
+        "correct_rate": fast_p(samples.problems, samples.speedups, p=0.0, asked=asked) if rated else None,
+        "fast_p": tuple(_fast_p(samples, p, asked) for p in ps if p == 0 or answers.says_time) if rated else (),
+        "geomean": None if each is None else bootstrap(each, geometric_means),
+        "median": None if each is None else bootstrap(each, medians),
+        "roofline": bootstrap(fractions, medians) if len(fractions) else None,
+    }
+
+
+def _fast_p(samples: _Samples, p: float, asked: int) -> FastP:
+    # An answer that was not timed is infinitely fast only for p = 0, where being correct is all that is asked.
+    def share(speedups: NDArray[np.float64]) -> float:
+        known = speedups if p == 0 else np.where(np.isinf(speedups), np.nan, speedups)
+        return fast_p(samples.problems, known, p=p, asked=asked) or 0.0
+
+    return FastP(p=p, value=share(samples.speedups), sure=share(samples.sure if p == 0 else samples.sure_of_time))
+
+
+def _row(run: str, answers: _Answers, unanswered: frozenset[str], ps: Sequence[float]) -> tuple[Row, tuple[str, ...]]:
+    columns = answers.columns
+    titles = {title: columns.problem.texts[title] for title in np.unique(columns.problem.codes).tolist()}
+    best = _best(answers)
+    figures = _figures(answers, len(unanswered), ps)
+    row = Row.model_validate(
+        {
+            **figures,
+            "model": columns.model[0],
+            "run": run,
+            "device": columns.device[0],
+            "device_name": columns.device_name[0],
+            "precision": columns.precision[0],
+            "baseline": answers.baseline,
+            "conversations": bool((columns.turn > 0).any()),
+            "at_k": tuple(_at_k(answers, figures["problems"])),
+            "failures": tuple(_failures(columns)),
+            "tokens": _tokens(answers),
+            "levels": tuple(_levels(answers, unanswered, ps)),
+            "best": tuple(sorted(best.values(), key=lambda each: _natural(each.problem))),
+            "notes": (),
+        }
+    )
+    notes = tuple(_notes(row, answers))
+    return row.model_copy(update={"notes": notes}), tuple(titles.values())
+
+
+def _levels(answers: _Answers, unanswered: frozenset[str], ps: Sequence[float]) -> Iterator[Level]:
+    column = answers.columns.set
+    codes = np.unique(column.codes).tolist()
+    if len(codes) < 2:
+        return
+    for name, code in sorted((column.texts[code], code) for code in codes):
+        missing = sum(set_of(title) == name for title in unanswered)
+        yield Level.model_validate({**_figures(answers.take(column.codes == code), missing, ps), "set": name})
+
+
+def _at_k(answers: _Answers, asked: int) -> Iterator[AtK]:
+    samples = _Samples.of(answers)
+    if not answers.complete or not len(samples.problems):
+        return
+    counts = np.bincount(samples.problems)
+    fewest = int(counts[counts > 0].min())
+    timed = np.where(np.isinf(samples.speedups), np.nan, samples.speedups)
+    for k in (k for k in KS if k <= fewest and fewest > 1):
+        passes = fast_p(samples.problems, samples.speedups, p=0.0, asked=asked, k=k) or 0.0
+        fast_1 = fast_p(samples.problems, timed, p=1.0, asked=asked, k=k) if answers.says_time else None
+        speedup = best_of_k(samples.problems, timed, k=k, asked=asked) if answers.says_time else None
+        yield AtK(k=k, passes=passes, fast_1=fast_1, speedup=speedup)
+
+
+def _failures(columns: Columns) -> list[Failure]:
+    found = []
+    for rows in _groups((columns.verdict, columns.stage, columns.reason)):
+        row = int(rows[0])
+        if columns.verdict[row] not in ("correct", "infrastructure"):
+            found.append(
+                Failure(
+                    verdict=columns.verdict[row], stage=columns.stage[row], reason=columns.reason[row], count=len(rows)
+                )
+            )
+    return sorted(found, key=lambda each: (-each.count, each.verdict, each.stage, each.reason))
+
+
+def _tokens(answers: _Answers) -> Tokens | None:
+    prompt, completion = answers.columns.prompt_tokens, answers.columns.completion_tokens
+    known = (prompt >= 0) & (completion >= 0)
+    if not known.any():
         return None
-    speedup = record.timing.speedup
-    return speedup if math.isfinite(speedup.value) and speedup.value > 0 else None
-
-
-def _quality(speedup: Interval | None, submission: str, sample: int) -> tuple[float, str, int]:
-    """Smaller is better: timed before not timed, fast before slow, names settle what is left."""
-    return -speedup.value if speedup else 0.0, submission, sample
-
-
-def _row(group: _Group, tally: _Tally) -> Row:
-    judged, correct = tally.judged, tally.verdicts["correct"]
-    says_time = judged > 0 and group.device != "cpu-emulated" and (bool(tally.speedups) or correct == 0)
-    return Row(
-        model=group.model,
-        run=group.run,
-        device=group.device,
-        device_name=group.device_name,
-        precision=group.precision,
-        submissions=judged,
-        unjudged=tally.verdicts["infrastructure"],
-        compiled=tally.compiled,
-        correct=correct,
-        rejected=tally.verdicts["rejected"],
-        flagged=tally.flagged,
-        timed=len(tally.speedups),
-        # Every correct answer is more than 0 times as fast, so the untimed ones count here as well.
-        fast_0=correct / judged if judged else None,
-        fast_1=fast_p(tally.speedups, asked=judged, p=1.0) if says_time else None,
-        fast_2=fast_p(tally.speedups, asked=judged, p=2.0) if says_time else None,
-        geomean_speedup=geometric_mean(tally.speedups),
-        problems=len(tally.problems),
-        best=tuple(
-            best for title in sorted(tally.problems, key=_natural) if (best := tally.problems[title]) is not None
-        ),
-        notes=tuple(_notes(group, tally)),
+    correct = int((known & answers.correct).sum())
+    sums = int(prompt[known].sum()), int(completion[known].sum())
+    return Tokens(
+        submissions=int(known.sum()),
+        prompt=sums[0],
+        completion=sums[1],
+        per_correct=sum(sums) / correct if correct else None,
     )
 
 
-def _notes(group: _Group, tally: _Tally) -> Iterator[Note]:
+def _best(answers: _Answers) -> dict[str, Best]:
+    """The fastest correct answer to each problem; names settle what is left."""
+    columns, speed = answers.columns, np.where(answers.timed, answers.speedup[:, 0], 0.0)
+    rows = np.flatnonzero(answers.correct)
+    if not len(rows):
+        return {}
+    problems = columns.problem.codes[rows]
+    fastest = np.full(problems.max() + 1, -1.0)
+    np.maximum.at(fastest, problems, speed[rows])
+    best: dict[str, int] = {}
+    for row in rows[speed[rows] == fastest[problems]].tolist():
+        known = best.setdefault(columns.problem[row], row)
+        if known != row and _name(columns, row) < _name(columns, known):
+            best[columns.problem[row]] = row
+    return {title: _answer(answers, title, row) for title, row in best.items()}
+
+
+def _name(columns: Columns, row: int) -> tuple[str, int]:
+    return columns.path[row], int(columns.sample[row])
+
+
+def _answer(answers: _Answers, title: str, row: int) -> Best:
+    submission, sample = _name(answers.columns, row)
+    value, low, high = answers.speedup[row].tolist()
+    speedup = Interval(value=value, low=low, high=high) if answers.timed[row] else None
+    return Best(problem=title, submission=submission, sample=sample, speedup=speedup)
+
+
+def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
     """What a reader has to know before comparing this row with another, the gravest first."""
-    emulated, untimed = group.device == "cpu-emulated", tally.verdicts["correct"] - len(tally.speedups)
+    judged, emulated, untimed = row.submissions, row.device == "cpu-emulated", row.correct - row.timed
     if emulated:
         yield Note(tag="emulated", text="CUDA emulated on the CPU: correctness only, no speed-ups")
-    if tally.reduced:
-        yield Note(tag="reduced", text=f"reduced size in {_of(tally.reduced, tally.judged)}")
-    if tally.unisolated:
-        yield Note(tag="unisolated", text=f"no isolation in {_of(tally.unisolated, tally.answered)}")
-    if tally.missing:
-        yield Note(tag="less isolated", text=f"isolation without {', '.join(sorted(tally.missing))}")
-    if tally.flagged:
-        yield Note(tag=f"{tally.flagged} flagged", text=f"{_of(tally.flagged, tally.judged)} flagged")
-    if rejected := tally.verdicts["rejected"]:
-        yield Note(tag=f"{rejected} rejected", text=f"{_of(rejected, tally.judged)} rejected")
+    if row.baseline != "eager":
+        yield Note(tag=f"vs {row.baseline}", text=f"speed-ups are over torch.compile ({row.baseline})")
+    if row.reduced:
+        yield Note(tag="reduced", text=f"reduced size in {_of(row.reduced, judged)}")
+    answered = ran(answers.columns) & answers.judged
+    if row.unisolated:
+        yield Note(tag="unisolated", text=f"no isolation in {_of(row.unisolated, int(answered.sum()))}")
+    if missing := _missing(answers.columns.take(answered & ~answers.unisolated)):
+        yield Note(tag="less isolated", text=f"isolation without {', '.join(missing)}")
+    if row.flagged:
+        yield Note(tag=f"{row.flagged} flagged", text=f"{_of(row.flagged, judged)} flagged")
+    if row.audited:
+        text = f"{_of(row.audited, judged)} to a problem whose audit found fault"
+        yield Note(tag=f"{row.audited} audited", text=text)
+    if row.disturbed:
+        yield Note(tag=f"{row.disturbed} disturbed", text=f"{row.disturbed} timed on a disturbed device")
+    if sure := _sure(row):
+        yield Note(tag="doubts", text=sure)
+    if row.rejected:
+        yield Note(tag=f"{row.rejected} rejected", text=f"{_of(row.rejected, judged)} rejected")
     if untimed and not emulated:
         yield Note(tag=f"{untimed} untimed", text=f"{untimed} correct but not timed")
-    if unjudged := tally.verdicts["infrastructure"]:
-        yield Note(tag=f"{unjudged} unjudged", text=f"{unjudged} not judged through a fault of ours, to be tried again")
+    if row.unjudged:
+        text = f"{row.unjudged} not judged through a fault of ours, to be tried again"
+        yield Note(tag=f"{row.unjudged} unjudged", text=text)
+    if row.unanswered:
+        text = f"{row.unanswered} of {row.problems} problems have no submission and count as not solved"
+        yield Note(tag=f"{row.unanswered} unanswered", text=text)
+    if row.conversations:
+        yield Note(tag="turns", text="conversations of several turns: of each the best turn counts")
+    if not answers.complete:
+        yield Note(tag="filtered", text="verdicts are filtered: no rates")
+
+
+def _sure(row: Row) -> str:
+    """What the doubts would cost, where they would cost anything."""
+    changed = [each for each in row.fast_p if each.sure != each.value and each.p in (0.0, 1.0)]
+    phrases = [f"fast_{each.p:g} {each.sure:.2f} and not {each.value:.2f}" for each in changed]
+    return f"without every answer there is a doubt about, {', '.join(phrases)}" if phrases else ""
+
+
+def _missing(columns: Columns) -> list[str]:
+    """The layers that any of these ran without; the record gives the reason after a colon."""
+    codes = np.unique(columns.isolation.codes).tolist()
+    found = {name for code in codes for name in json.loads(columns.isolation.texts[code])[1]}
+    return sorted({name.partition(":")[0] for name in found})
 
 
 def _of(part: int, whole: int) -> str:
     return f"all {whole}" if part == whole else f"{part} of {whole}"
 
 
-def _problems(ranked: Sequence[tuple[_Group, Mapping[str, Best | None]]]) -> tuple[ProblemBest, ...]:
-    asked: dict[_Question, list[tuple[int, Best | None]]] = defaultdict(list)
-    for rank, (group, problems) in enumerate(ranked, start=1):
-        for title, best in problems.items():
-            asked[title, group.place].append((rank, best))
+_Place = tuple[DeviceKind, str, Precision, BaselineName]
+
+
+def _problems(ranked: Sequence[tuple[Row, tuple[str, ...]]]) -> tuple[ProblemBest, ...]:
+    asked: dict[tuple[str, _Place], list[tuple[int, Best | None]]] = defaultdict(list)
+    for rank, (row, titles) in enumerate(ranked, start=1):
+        place = (row.device, row.device_name, row.precision, row.baseline)
+        best = {each.problem: each for each in row.best}
+        for title in titles:
+            asked[title, place].append((rank, best.get(title)))
     questions = sorted(asked, key=lambda question: (_natural(question[0]), question[1]))
     return tuple(_problem_best(*question, asked[question]) for question in questions)
 
@@ -285,12 +586,13 @@ def _natural(title: str) -> tuple[tuple[int, str], ...]:
 def _problem_best(title: str, place: _Place, answers: Sequence[tuple[int, Best | None]]) -> ProblemBest:
     solved = [(best, rank) for rank, best in answers if best is not None]
     best, rank = min(solved, key=_quality_then_rank, default=(None, None))
-    device, device_name, precision = place
+    device, device_name, precision, baseline = place
     return ProblemBest(
         problem=title,
         device=device,
         device_name=device_name,
         precision=precision,
+        baseline=baseline,
         best=best,
         rank=rank,
         asked=len(answers),

@@ -13,8 +13,9 @@ class Manifest(Frozen):
     """What every record of a run has in common.
 
     `settings` are the command's settings that decide a result (not the number of parallel builds), `problems_sha256`
-    one hash over the problems that the run asks, `device` the device that was asked for. Each may be empty: then the
-    run promises nothing about it. `created` is an ISO 8601 time in UTC, `harness` this package's version.
+    one hash over the problems that the run asks, `problems` their titles, `device` the device that was asked for. Each
+    may be empty: then the run promises nothing about it. `created` is an ISO 8601 time in UTC, `harness` this
+    package's version.
     """
 
     schema_version: Literal[1] = 1
@@ -22,6 +23,7 @@ class Manifest(Frozen):
     harness: str
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     problems_sha256: str = ""
+    problems: tuple[str, ...] = ()
     device: str = ""
 
     def conflicts(self, other: "Manifest") -> tuple[str, ...]:

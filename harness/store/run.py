@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -16,8 +17,11 @@ from harness.errors import InputError, StoreError
 from harness.schema import Record
 from harness.store.files import append_durably, disk_faults, make_folder, sole_writer, write_atomically
 from harness.store.key import Key, encodable
-from harness.store.lines import View, is_whole, last_words, newer_version, parse
+from harness.store.lines import is_whole, newer_version
 from harness.store.manifest import MANIFEST_VERSION, Manifest
+
+if TYPE_CHECKING:
+    from harness.store.index import Index
 
 MANIFEST_NAME = "manifest.json"
 ARTIFACTS_NAME = "artifacts"
@@ -65,28 +69,24 @@ class Run:
         found = ((shard, path) for path in self.folder.glob("records*.jsonl") if (shard := _shard_of(path)))
         return [path for _, path in sorted(found)]
 
-    def records(self) -> Iterator[Record]:
-        """Every record that counts, of all shards, in the order in which their keys first appear.
+    def index(self) -> "Index":
+        """Every record that counts, of all shards, as columns, and the way from those to the records themselves.
 
         Raises:
             StoreError: a line is not a record (file and line are named), or was written by a newer harness. A torn
                 last line is none: whoever was writing it will write it again.
         """
-        return self.read(Record)
+        from harness.store.index import read_index  # numpy: a tenth of a second that not every command has
 
-    def read(self, view: type[View]) -> Iterator[View]:
-        """As `records`, but each as `view`, a pydantic model of the parts of a record that the caller wants.
+        return read_index(self.record_files)
+
+    def records(self) -> Iterator[Record]:
+        """Every record that counts, of all shards, in the order in which their keys first appear.
 
         Raises:
-            StoreError: as `records`.
+            StoreError: as `index`.
         """
-        words = last_words(self.record_files)
-        with ExitStack() as closing:
-            files = {path: closing.enter_context(path.open("rb")) for path in self.record_files}
-            for word in words.values():
-                file = files[word.line.path]
-                file.seek(word.line.offset)
-                yield parse(word.line, file.read(word.line.size), view)
+        return self.index().records()
 
     def done(self) -> dict[Key, str]:
         """What needs no other try: judged, by whatever verdict but `infrastructure`, in any shard.
@@ -94,13 +94,26 @@ class Run:
         By key the SHA-256 of the submission as it was then: one that has been edited since has another.
 
         Raises:
-            StoreError: as `records`.
+            StoreError: as `index`.
         """
-        return {key: word.sha256 for key, word in last_words(self.record_files).items() if word.settled}
+        index = self.index()
+        fault = index.columns.verdict.code("infrastructure")
+        hashes = index.columns.sha256
+        return {
+            key: hashes[row].tobytes().hex()
+            for row, (key, verdict) in enumerate(zip(index.keys(), index.columns.verdict.codes, strict=True))
+            if verdict != fault
+        }
 
     def artifacts(self, record: Record) -> Path:
         """The folder of a record's attachments; it may be absent."""
         return self.folder / ARTIFACTS_NAME / Key.of(record).slug
+
+    def attachments(self, record: Record) -> dict[str, str]:
+        """What a person needs to doubt a record: file name -> text. Empty where nothing was kept."""
+        folder = self.artifacts(record)
+        files = sorted(folder.iterdir()) if folder.is_dir() else []
+        return {path.name: path.read_text("utf-8", "replace") for path in files if not path.name.startswith(".")}
 
     def append(self, record: Record, attachments: Mapping[str, str] | None = None) -> None:
         """Adds one record. When this returns, the record and its attachments are on the disk.

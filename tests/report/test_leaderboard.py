@@ -1,10 +1,13 @@
 import csv
 import io
 import json
+from importlib.resources import files
 
+import pyarrow.parquet
 import pytest
 from rich.console import Console
 
+from harness.errors import MachineError
 from harness.report.leaderboard import EXPORTERS, interval_text, ratio_text
 from harness.report.rows import Leaderboard, leaderboard
 from harness.schema import Device, Failed, Flag, Infrastructure, Interval, SandboxReport, Workload
@@ -44,7 +47,7 @@ def drawn(board: Leaderboard, width: int) -> str:
 
 
 def test_the_exporters_are_the_formats_that_are_promised():
-    assert list(EXPORTERS) == ["table", "markdown", "csv", "json"]
+    assert list(EXPORTERS) == ["table", "markdown", "csv", "json", "parquet"]
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -81,10 +84,11 @@ def test_a_board_of_nothing_says_so():
 
 def test_markdown_tables_have_as_many_cells_in_every_line(board):
     tables = EXPORTERS["markdown"](board).split("\n\n")
-    for table, columns in zip(tables, (12, 7), strict=True):
+    for table, columns in zip(tables, (14, 7, 10), strict=True):
         unescaped = table.replace("\\|", "").strip().splitlines()
         assert {line.count("|") - 1 for line in unescaped} == {columns}
         assert len(unescaped) >= 4
+        assert len(set(unescaped[0].split("|"))) == columns + 1
 
 
 def test_text_of_models_is_escaped_in_markdown(board):
@@ -97,7 +101,9 @@ def test_csv_has_a_line_a_row_with_unrounded_figures_and_a_column_for_each_probl
     rows = list(csv.DictReader(io.StringIO(EXPORTERS["csv"](board))))
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
     first, second, emulated = rows
-    assert float(first["geomean_speedup"]) == board.rows[0].geomean_speedup
+    assert float(first["geomean_speedup"]) == board.rows[0].geomean.value
+    assert (first["level1: fast_1"], second["level2: correct_rate"]) == ("1.0", "0.0")
+    assert second["failures"] == "1 build compile"
     assert (first["best: level1/19_ReLU"], second[f"best: {LONG}"]) == ("5.37", "")
     assert (emulated["fast_1"], emulated["best: level1/19_ReLU"]) == ("", "correct")
     assert emulated["notes"].startswith("CUDA emulated on the CPU")
@@ -107,6 +113,27 @@ def test_no_csv_cell_is_a_formula(make_record):
     board = leaderboard({"@run": [make_record("=1+1/x", model="=cmd()", device=Device(kind="cpu", name="-x"))]})
     for line in csv.reader(io.StringIO(EXPORTERS["csv"](board))):
         assert not [cell for cell in line if cell.startswith(("=", "@", "+", "-"))]
+
+
+def test_parquet_has_the_columns_of_the_csv_with_their_types(board):
+    names = next(csv.reader(io.StringIO(EXPORTERS["csv"](board))))
+    read = pyarrow.parquet.read_table(io.BytesIO(EXPORTERS["parquet"](board)))
+    assert read.column_names == names
+    assert read["geomean_speedup"].to_pylist() == [row.geomean and row.geomean.value for row in board.rows]
+    assert read["best: level1/19_ReLU"].to_pylist() == [5.37, 0.5, None]
+    assert read["model"].to_pylist()[1] == EVIL
+    assert (str(read.schema.field("correct").type), str(read.schema.field("fast_1").type)) == ("int64", "double")
+
+
+def test_parquet_without_pyarrow_says_what_is_missing(board, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MachineError, match=r"pip install 'kernel-harness\[datasets\]'"):
+        EXPORTERS["parquet"](board)
+
+
+def test_the_schema_that_is_shipped_is_that_of_the_json():
+    shipped = json.loads(files("harness.report").joinpath("leaderboard.schema.json").read_text())
+    assert shipped == Leaderboard.model_json_schema()
 
 
 def test_json_reads_back_as_the_same_board(board):

@@ -3,20 +3,21 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from harness.report.entry import Entry
-from harness.report.metrics import fast_p, geometric_mean
+from harness.report.judged import Judged
 from harness.report.rows import leaderboard
 from harness.schema import (
+    Baseline,
+    Conditions,
     Device,
     Failed,
     Flag,
     Infrastructure,
     Interval,
     Rejected,
+    Roofline,
     SandboxReport,
+    SubmissionRef,
     Workload,
     Wrong,
 )
@@ -33,27 +34,12 @@ def tags(row):
     return [note.tag for note in row.notes]
 
 
-# The formulas
+def fast(row):
+    return row.fast(0.0), row.fast(1.0), row.fast(2.0)
 
 
-def test_fast_p_is_strict_and_divides_by_all_that_was_asked():
-    speedups = [0.5, 1.0, 1.5, 2.0, 3.0]
-    assert fast_p(speedups, asked=10, p=0) == 0.5
-    assert fast_p(speedups, asked=10, p=1) == 0.3
-    assert fast_p(speedups, asked=10, p=2) == 0.1
-
-
-def test_the_geometric_mean_cancels_twice_and_half_as_fast():
-    assert geometric_mean([2.0, 0.5]) == pytest.approx(1.0)
-    assert geometric_mean([5.37, 1.03, 1.01, 0.63, 0.62]) == pytest.approx(1.1688883)
-    assert geometric_mean([]) is None
-
-
-@given(st.lists(st.floats(1e-3, 1e3), min_size=1))
-def test_the_geometric_mean_lies_between_the_extremes(values):
-    mean = geometric_mean(values)
-    assert mean is not None
-    assert min(values) * (1 - 1e-9) <= mean <= max(values) * (1 + 1e-9)
+def geomean(row):
+    return row.geomean and row.geomean.value
 
 
 # What a row counts
@@ -66,36 +52,55 @@ def test_a_row_counts_what_was_judged_what_was_built_and_what_was_right(make_rec
     records += [make_record(path="slow", speedup=0.5), make_record(path="fast", speedup=3.0)]
     [row] = leaderboard({"r": records}).rows
     assert (row.submissions, row.compiled, row.correct, row.rejected, row.timed) == (10, 7, 2, 1, 2)
-    assert (row.fast_0, row.fast_1, row.fast_2) == (0.2, 0.1, 0.1)
-    assert row.geomean_speedup == pytest.approx(math.sqrt(1.5))
+    assert (row.compile_rate, row.correct_rate) == (0.7, 0.2)
+    assert fast(row) == (0.2, 0.1, 0.1)
+    assert geomean(row) == pytest.approx(math.sqrt(1.5))
+
+
+def test_every_problem_weighs_the_same_however_often_it_was_answered(make_record):
+    records = [make_record("level1/1_A", path=str(n), speedup=3.0) for n in range(8)]
+    records += [make_record("level1/2_B", path="b", speedup=1.5), make_record("level1/2_B", path="c", verdict=WRONG)]
+    [row] = leaderboard({"r": records}).rows
+    assert fast(row) == (0.75, 0.75, 0.5)
+    assert geomean(row) == pytest.approx(math.sqrt(3.0 * 1.5))
+    assert row.median.value == pytest.approx(2.25)
+
+
+def test_fast_p_is_said_for_any_p_and_is_strict(make_record):
+    records = [make_record(f"level1/{n}_P", path=str(n), speedup=speedup) for n, speedup in enumerate((1.0, 1.5, 4.0))]
+    [row] = leaderboard({"r": records}, ps=[1.5, 0.5]).rows
+    assert [(each.p, round(each.value, 3)) for each in row.fast_p] == [
+        (0.0, 1.0), (0.5, 1.0), (1.0, 0.667), (1.5, 0.333), (2.0, 0.333),
+    ]  # fmt: skip
 
 
 def test_a_speed_up_of_a_wrong_answer_counts_for_nothing(make_record):
     [row] = leaderboard({"r": [make_record(speedup=9.0, verdict=WRONG)]}).rows
-    assert (row.fast_0, row.fast_1, row.geomean_speedup, row.timed, row.best) == (0.0, 0.0, None, 0, ())
+    assert fast(row) == (0.0, 0.0, 0.0)
+    assert (row.geomean, row.timed, row.best) == (None, 0, ())
 
 
 def test_a_fault_of_ours_scores_nobody(make_record):
-    lost = make_record(path="lost", verdict=Infrastructure(detail="the device was lost"))
-    [row] = leaderboard({"r": [lost, make_record(speedup=2.0)]}).rows
-    assert (row.submissions, row.unjudged, row.fast_0, row.fast_1) == (1, 1, 1.0, 1.0)
+    lost = make_record("level1/2_Other", path="lost", verdict=Infrastructure(detail="the device was lost"))
+    [row] = leaderboard({"r": [lost, make_record(speedup=2.5)]}).rows
+    assert (row.submissions, row.unjudged, row.problems, fast(row)) == (1, 1, 1, (1.0, 1.0, 1.0))
     assert tags(row) == ["1 unjudged"]
 
 
 def test_a_row_where_nothing_was_judged_says_nothing(make_record):
     [row] = leaderboard({"r": [make_record(verdict=Infrastructure(detail="lost"))]}).rows
-    assert (row.submissions, row.fast_0, row.fast_1, row.fast_2) == (0, None, None, None)
+    assert (row.submissions, row.correct_rate, fast(row)) == (0, None, (None, None, None))
 
 
 def test_what_is_correct_but_not_timed_counts_for_fast_0_and_is_noted(make_record):
     [row] = leaderboard({"r": [make_record(path="a"), make_record(path="b", speedup=3.0)]}).rows
-    assert (row.fast_0, row.fast_1) == (1.0, 0.5)
+    assert fast(row) == (1.0, 0.5, 0.5)
     assert tags(row) == ["1 untimed"]
 
 
 def test_a_row_with_no_time_at_all_claims_no_speed(make_record):
     [row] = leaderboard({"r": [make_record()]}).rows
-    assert (row.fast_0, row.fast_1, row.fast_2, row.geomean_speedup) == (1.0, None, None, None)
+    assert (fast(row), row.geomean) == ((1.0, None, None), None)
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.0, -1.0])
@@ -103,7 +108,90 @@ def test_a_speed_up_that_is_no_positive_number_is_no_speed_up(make_record, value
     record = make_record(speedup=2.0)
     broken = record.timing.model_copy(update={"speedup": Interval(value=value, low=value, high=value)})
     [row] = leaderboard({"r": [record.model_copy(update={"timing": broken})]}).rows
-    assert (row.correct, row.timed, row.geomean_speedup) == (1, 0, None)
+    assert (row.correct, row.timed, row.geomean) == (1, 0, None)
+
+
+def test_failures_are_counted_by_where_and_why_the_most_frequent_first(make_record):
+    verdicts = [WRONG, failed("build"), failed("build"), Rejected(rule="clock", detail="d"), None]
+    records = [make_record(path=str(n), **({"verdict": each} if each else {})) for n, each in enumerate(verdicts)]
+    [row] = leaderboard({"r": records}).rows
+    assert [(each.verdict, each.stage, each.reason, each.count) for each in row.failures] == [
+        ("failed", "build", "exception", 2), ("rejected", "", "clock", 1), ("wrong", "", "values", 1),
+    ]  # fmt: skip
+
+
+def test_tokens_are_summed_over_those_that_say_them(make_record):
+    def asked(path, tokens, **changes):
+        ref = SubmissionRef(path=path, sha256="1" * 64, model="gpt", prompt_tokens=tokens, completion_tokens=tokens)
+        return make_record(submission=ref, **changes)
+
+    records = [asked("a", 100), asked("b", 200, verdict=WRONG), asked("c", None), asked("d", 300)]
+    [row] = leaderboard({"r": records}).rows
+    assert (row.tokens.submissions, row.tokens.prompt, row.tokens.per_correct) == (3, 600, 600.0)
+    assert leaderboard({"r": [asked("c", None)]}).rows[0].tokens is None
+
+
+def test_of_several_answers_it_is_said_what_the_best_of_k_is_worth(make_record):
+    records = [
+        make_record(path=str(n), speedup=speedup) if speedup else make_record(path=str(n), verdict=WRONG)
+        for n, speedup in enumerate((None, 0.5, None, None, 4.0))
+    ]
+    [row] = leaderboard({"r": records}).rows
+    assert [(each.k, each.passes, each.fast_1) for each in row.at_k] == [(1, 0.4, 0.2), (5, 1.0, 1.0)]
+    assert row.at_k[1].speedup == pytest.approx(4.0)
+
+
+def test_one_answer_a_problem_is_no_choice_of_k(make_record):
+    assert leaderboard({"r": [make_record(speedup=2.0)]}).rows[0].at_k == ()
+
+
+def test_the_turns_of_a_conversation_are_one_answer_and_the_best_turn_counts(make_record):
+    def turn(number, sample, **changes):
+        ref = SubmissionRef(path=f"{sample}-{number}", sha256="1" * 64, sample=sample, turn=number, model="gpt")
+        return make_record(submission=ref, **changes)
+
+    records = [turn(0, 0, verdict=WRONG), turn(1, 0, speedup=2.5), turn(2, 0, speedup=0.5), turn(0, 1, verdict=WRONG)]
+    [row] = leaderboard({"r": records}).rows
+    assert (row.submissions, row.correct, fast(row), row.conversations) == (4, 2, (0.5, 0.5, 0.5), True)
+    assert tags(row) == ["turns"]
+
+
+def test_problems_that_the_run_asked_and_nobody_answered_count_as_not_solved(make_record):
+    asked = ["level1/19_ReLU", "level1/20_Other", "level1/21_More", "level2/1_Elsewhere"]
+    records = [make_record(speedup=2.5), make_record(path="b", model="llama", verdict=WRONG)]
+    rows = leaderboard({"r": Judged.of(records, problems=asked)}).rows
+    assert [(row.model, row.problems, row.unanswered) for row in rows] == [("gpt", 3, 2), ("llama", 3, 2)]
+    assert fast(rows[0]) == (pytest.approx(1 / 3),) * 3
+    assert rows[0].notes[0].text == "2 of 3 problems have no submission and count as not solved"
+
+
+def test_a_problem_that_was_answered_elsewhere_in_the_run_is_not_unanswered(make_record):
+    records = [make_record(speedup=2.0), make_record("level1/20_Other", device=EMULATED)]
+    rows = leaderboard({"r": Judged.of(records, problems=["level1/19_ReLU", "level1/20_Other"])}).rows
+    assert [(row.problems, row.unanswered) for row in rows] == [(1, 0), (1, 0)]
+
+
+def test_levels_have_figures_of_their_own_where_there_are_several(make_record):
+    records = [make_record("level1/1_A", speedup=2.5), make_record("level2/1_B", verdict=WRONG)]
+    [row] = leaderboard({"r": Judged.of(records, problems=["level2/1_B", "level2/2_C"])}).rows
+    assert [(each.set, each.problems, each.unanswered, each.fast(1.0)) for each in row.levels] == [
+        ("level1", 1, 0, 1.0), ("level2", 2, 1, 0.0),
+    ]  # fmt: skip
+    assert leaderboard({"r": records[:1]}).rows[0].levels == ()
+
+
+def test_the_roofline_is_the_median_fraction_of_the_correct(make_record):
+    def roofline(fraction):
+        return Roofline(
+            bytes_read=1, bytes_written=1, flops=1, bandwidth_gb_s=1.0, matrix_tflops=1.0, floor_ms=1.0,
+            write_floor_ms=1.0, fraction=fraction,
+        )  # fmt: skip
+
+    records = [make_record(path=str(n), speedup=1.0, roofline=roofline(n / 10)) for n in range(1, 8)]
+    records += [make_record(path="wrong", verdict=WRONG, roofline=roofline(0.99)), make_record(path="none")]
+    [row] = leaderboard({"r": records}).rows
+    assert (row.roofline.value, row.roofline.over) == (0.4, 7)
+    assert row.roofline.low < 0.4 < row.roofline.high
 
 
 # What is kept apart, and said
@@ -122,7 +210,7 @@ def test_models_runs_devices_and_precisions_have_rows_of_their_own(make_record):
 
 def test_an_emulated_row_has_no_speed_even_where_a_record_claims_one(make_record):
     [row] = leaderboard({"r": [make_record(speedup=50.0, device=EMULATED)]}).rows
-    assert (row.correct, row.timed, row.fast_1, row.geomean_speedup) == (1, 0, None, None)
+    assert (row.correct, row.timed, row.fast(1.0), row.geomean) == (1, 0, None, None)
     assert row.best[0].speedup is None
     assert row.notes[0].text == "CUDA emulated on the CPU: correctness only, no speed-ups"
 
@@ -139,8 +227,46 @@ def test_reduced_flagged_and_unisolated_results_are_counted_in_the_notes(make_re
     [row] = leaderboard({"r": records}).rows
     assert [note.text for note in row.notes] == [
         "reduced size in 1 of 3", "no isolation in 1 of 3", "isolation without cgroup, namespaces", "1 of 3 flagged",
+        "without every answer there is a doubt about, fast_0 0.33 and not 1.00",
     ]  # fmt: skip
-    assert row.flagged == 1
+    assert (row.flagged, row.reduced, row.unisolated) == (1, 1, 1)
+
+
+def test_what_there_is_a_doubt_about_is_counted_apart(make_record):
+    doubt = (Flag(rule="r", severity="warn", detail="d"),)
+    conditions = Conditions(
+        samples=1, sm_mhz=1, sm_mhz_lowest=1, sm_mhz_highest=1, memory_mhz=1, temperature_c=1, power_w=1, disturbed=True
+    )
+    disturbed = make_record(path="e", speedup=3.0)
+    records = [
+        make_record(path="a", speedup=3.0),
+        make_record(path="b", speedup=3.0, flags=doubt),
+        make_record(path="c", speedup=3.0, audit=doubt),
+        make_record(path="d", speedup=3.0, sandbox=SandboxReport(layers=("session", "environment"))),
+        disturbed.model_copy(update={"timing": disturbed.timing.model_copy(update={"conditions": conditions})}),
+    ]
+    [row] = leaderboard({"r": records}).rows
+    assert (row.flagged, row.audited, row.unisolated, row.disturbed) == (1, 1, 1, 1)
+    assert [(each.p, each.value, each.sure) for each in row.fast_p] == [
+        (0.0, 1.0, 0.4),
+        (1.0, 1.0, 0.2),
+        (2.0, 1.0, 0.2),
+    ]
+
+
+def test_rows_are_apart_by_what_they_were_timed_against(make_record):
+    record = make_record(speedup=3.0)
+    further = Baseline(
+        name="compile", reference_ms=1.0, speedup=Interval(value=0.8, low=0.7, high=0.9), conclusion="slower"
+    )
+    both = record.model_copy(update={"timing": record.timing.model_copy(update={"baselines": (further,)})})
+    records = [both, make_record("level1/20_Other", speedup=2.5)]
+    eager, compiled = leaderboard({"r": records}).rows
+    assert (eager.baseline, fast(eager), tags(eager)) == ("eager", (1.0, 1.0, 1.0), [])
+    assert (compiled.baseline, compiled.timed, fast(compiled)) == ("compile", 1, (1.0, 0.0, 0.0))
+    assert tags(compiled) == ["vs compile", "1 untimed"]
+    best = {each.baseline: each.best.speedup.value for each in leaderboard({"r": [both]}).problems}
+    assert best == {"compile": 0.8, "eager": 3.0}
 
 
 def test_a_mere_remark_is_no_flag(make_record):
@@ -228,17 +354,6 @@ def test_problems_are_sorted_by_number(make_record):
     assert [each.problem for each in board.problems] == [
         "custom", "level1/9_A", "level1/19_B", "level1/100_Z", "level2/1_A",
     ]  # fmt: skip
-
-
-def test_an_entry_ranks_as_its_record_does(make_record):
-    records = [
-        make_record(path="a", speedup=2.0, flags=(Flag(rule="r", severity="warn", detail="d"),)),
-        make_record(path="b", verdict=failed("build")),
-        make_record(path="c", verdict=failed("run"), sandbox=SandboxReport(layers=("x",), missing=("y",))),
-        make_record(path="d", device=EMULATED, workload=Workload(reduced=True, precision="fp16")),
-    ]
-    entries = [Entry.model_validate_json(record.model_dump_json()) for record in records]
-    assert leaderboard({"r": entries}) == leaderboard({"r": records})
 
 
 def test_no_records_make_an_empty_board():

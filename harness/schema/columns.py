@@ -1,0 +1,422 @@
+"""Columns: what a leaderboard needs of many records, as arrays, so that a million of them are ranked in seconds.
+
+Needs numpy, so nothing imports this module before it is wanted.
+"""
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NotRequired, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
+
+from harness.schema.base import Sha256
+from harness.schema.build import DeviceKind
+from harness.schema.flag import Severity
+from harness.schema.problem import Precision
+from harness.schema.record import BaselineName, Record
+
+Codes = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+_UNKNOWN = -1
+_BATCH = 4096
+_DOUBTFUL = {"warn", "reject"}
+
+
+class HeadWorkload(TypedDict):
+    reduced: NotRequired[bool]
+    precision: NotRequired[Precision]
+
+
+class HeadProblem(TypedDict):
+    set: str
+    name: str
+    workload: NotRequired[HeadWorkload]
+
+
+class HeadSubmission(TypedDict):
+    path: str
+    sha256: Sha256
+    sample: NotRequired[int]
+    model: NotRequired[str]
+    turn: NotRequired[int | None]
+    prompt_tokens: NotRequired[int | None]
+    completion_tokens: NotRequired[int | None]
+
+
+class HeadDevice(TypedDict):
+    kind: DeviceKind
+    name: str
+
+
+class HeadVerdict(TypedDict):
+    kind: str
+    stage: NotRequired[str]
+    reason: NotRequired[str]
+    rule: NotRequired[str]
+
+
+class HeadInterval(TypedDict):
+    value: float
+    low: float
+    high: float
+
+
+class HeadBaseline(TypedDict):
+    name: BaselineName
+    speedup: HeadInterval
+
+
+class HeadConditions(TypedDict):
+    disturbed: NotRequired[bool]
+
+
+class HeadTiming(TypedDict):
+    speedup: HeadInterval
+    baseline: NotRequired[BaselineName]
+    baselines: NotRequired[list[HeadBaseline]]
+    conditions: NotRequired[HeadConditions | None]
+
+
+class HeadRoofline(TypedDict):
+    fraction: float
+
+
+class HeadFlag(TypedDict):
+    severity: Severity
+
+
+class HeadSandbox(TypedDict):
+    layers: NotRequired[list[str]]
+    missing: NotRequired[list[str]]
+
+
+class Head(TypedDict):
+    """The parts of a record, as JSON has them, that the columns are made of.
+
+    A TypedDict, because pydantic reads it in two thirds of the time that models of the same shape take.
+    """
+
+    schema_version: int
+    problem: HeadProblem
+    submission: HeadSubmission
+    device: HeadDevice
+    verdict: HeadVerdict
+    judged_at: str
+    timing: NotRequired[HeadTiming | None]
+    roofline: NotRequired[HeadRoofline | None]
+    audit: NotRequired[list[HeadFlag]]
+    flags: NotRequired[list[HeadFlag]]
+    sandbox: NotRequired[HeadSandbox]
+
+
+class Texts(Sequence[str]):
+    """Strings that lie end to end in one array of bytes: a million of them cost what their letters cost."""
+
+    def __init__(self, letters: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self.letters = letters
+        self.ends = ends
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Self:
+        # What UTF-8 cannot say (a file name of stray bytes) is written as its escape, as in a run's JSON.
+        encoded = [string.encode("utf-8", "backslashreplace") for string in strings]
+        ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), dtype=np.int64)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> "list[str]": ...
+    def __getitem__(self, index: int | slice) -> "str | list[str]":
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start = int(self.ends[index - 1]) if index else 0
+        return self.letters[start : int(self.ends[index])].tobytes().decode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        letters, start = self.letters.tobytes(), 0
+        for end in self.ends.tolist():
+            yield letters[start:end].decode("utf-8")
+            start = end
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of text: `codes[n]` says which of `texts` the n-th record has. Each text stands there once."""
+
+    texts: Texts
+    codes: Codes
+
+    def __getitem__(self, row: int) -> str:
+        return self.texts[int(self.codes[row])]
+
+    def code(self, text: str) -> int:
+        """The code of a text, -1 where no record has it."""
+        return next((code for code, each in enumerate(self.texts) if each == text), _UNKNOWN)
+
+    def take(self, rows: NDArray[np.int64]) -> "Coded":
+        return Coded(self.texts, self.codes[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence["Coded"]) -> "Coded":
+        known: dict[str, int] = {}
+        codes = []
+        for part in parts:
+            mine = np.fromiter((known.setdefault(text, len(known)) for text in part.texts), np.int32, len(part.texts))
+            codes.append(mine[part.codes] if len(mine) else part.codes)
+        return cls(Texts.of(known), np.concatenate(codes))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """n records. Every array has n entries, except the last three, which have one for each speed-up.
+
+    `row` numbers the records as they came, so that a selection of them still says which they are. `problem` is the
+    title, `reason` what a failed or wrong verdict says, or the rule of a rejected one, `isolation` JSON of the
+    layers that held and those that were missing. `sha256` is the submission's, n by 32 bytes. `turn`, `sample` and
+    tokens are -1 where they are not known. `flagged` and `audited` count doubts of severity warn or reject alone.
+    `roofline` is the fraction, NaN where there is none. `timed` is the position (0 to n-1) that a speed-up belongs
+    to, `baseline` what it is measured against, `speedup` its value, low and high, as the record says them.
+    """
+
+    row: NDArray[np.int64]
+    problem: Coded
+    set: Coded
+    model: Coded
+    path: Coded
+    device: Coded
+    device_name: Coded
+    precision: Coded
+    verdict: Coded
+    stage: Coded
+    reason: Coded
+    isolation: Coded
+    judged_at: Coded
+    sha256: NDArray[np.uint8]
+    sample: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    prompt_tokens: NDArray[np.int64]
+    completion_tokens: NDArray[np.int64]
+    reduced: Bools
+    flagged: Bools
+    audited: Bools
+    disturbed: Bools
+    roofline: Floats
+    timed: NDArray[np.int64]
+    baseline: Coded
+    speedup: Floats
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> "Columns":
+        """The columns of records that are at hand."""
+        builder = ColumnsBuilder()
+        for record in records:
+            builder.add_record(record)
+        return builder.build()
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "Columns":
+        """The records at these positions, none of them twice, in this order; or those where a mask is True."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
+        place = np.full(len(self), _UNKNOWN, np.int64)
+        place[rows] = np.arange(len(rows))
+        kept = np.flatnonzero(place[self.timed] >= 0)
+        taken: dict[str, Any] = {name: getattr(self, name)[rows] for name in _PLAIN}
+        taken |= {name: getattr(self, name).take(rows) for name in _CODED}
+        return Columns(
+            **taken, timed=place[self.timed[kept]], baseline=self.baseline.take(kept), speedup=self.speedup[kept]
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Columns"]) -> "Columns":
+        """One after the other, numbered anew."""
+        if len(parts) == 1:
+            return parts[0]
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PLAIN}
+        joined |= {name: Coded.joined([getattr(part, name) for part in parts]) for name in (*_CODED, "baseline")}
+        joined["timed"] = np.concatenate([part.timed + start for part, start in zip(parts, starts, strict=False)])
+        joined["speedup"] = np.concatenate([part.speedup for part in parts])
+        joined["row"] = np.arange(starts[-1])
+        return cls(**joined)
+
+    def speedups(self, baseline: str) -> Floats:
+        """n by 3: the speed-up over `baseline` with its interval, NaN where the record has none."""
+        found = np.full((len(self), 3), np.nan)
+        mine = self.baseline.codes == self.baseline.code(baseline)
+        found[self.timed[mine]] = self.speedup[mine]
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of it as plain arrays, for `from_arrays`."""
+        flat: dict[str, NDArray[Any]] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Coded):
+                flat[field.name] = value.codes
+                flat[f"{field.name}.letters"], flat[f"{field.name}.ends"] = value.texts.letters, value.texts.ends
+            else:
+                flat[field.name] = value
+        return flat
+
+    @classmethod
+    def from_arrays(cls, flat: Mapping[str, NDArray[Any]]) -> "Columns":
+        """What `arrays` gave. Raises KeyError where one is missing."""
+        coded: dict[str, Any] = {
+            name: Coded(Texts(flat[f"{name}.letters"], flat[f"{name}.ends"]), flat[name])
+            for name in (*_CODED, "baseline")
+        }
+        coded |= {name: flat[name] for name in (*_PLAIN, "timed", "speedup")}
+        return cls(**coded)
+
+
+# Of a record what a head has; the samples of a timing are most of the rest.
+_PARTS: dict[str, Any] = dict.fromkeys(
+    ("schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags", "sandbox"), True
+) | {
+    "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
+    "timing": {
+        "speedup": True, "baseline": True, "conditions": {"disturbed"}, "baselines": {"__all__": {"name", "speedup"}},
+    },
+}  # fmt: skip
+_CODED = (
+    "problem", "set", "model", "path", "device", "device_name", "precision", "verdict", "stage", "reason", "isolation",
+    "judged_at",
+)  # fmt: skip
+_WHOLES = ("sample", "turn", "prompt_tokens", "completion_tokens")
+_BOOLS = ("reduced", "flagged", "audited", "disturbed")
+_PLAIN = ("row", "sha256", *_WHOLES, *_BOOLS, "roofline")
+
+
+class _Codebook(dict[str, int]):
+    """Texts numbered as they first appear."""
+
+    def __missing__(self, text: str) -> int:
+        self[text] = code = len(self)
+        return code
+
+
+class ColumnsBuilder:
+    """Columns while their records go by: rows are gathered, and turned into columns a batch at a time, which is
+    three times as fast as appending to each column.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._timings: list[tuple[int, str, float, float, float]] = []
+        self._count = 0
+        self._known = {name: _Codebook() for name in (*_CODED, "baseline")}
+        self._values: dict[str, array[Any]] = {name: array("i") for name in self._known}
+        self._values |= {name: array("q") for name in (*_WHOLES, "timed")}
+        self._values |= {name: array("b") for name in _BOOLS}
+        self._values |= {name: array("d") for name in ("roofline", "speedup")}
+        self._sha256 = bytearray()
+        self._isolations: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
+
+    def add_record(self, record: Record) -> None:
+        """One record that is at hand."""
+        self.add(record.model_dump(include=_PARTS))
+
+    def add(self, head: Head | Mapping[str, Any]) -> None:
+        """One record: its head, or all of it as a dict of the same shape."""
+        problem, submission, device, verdict = head["problem"], head["submission"], head["device"], head["verdict"]
+        workload: HeadWorkload = problem.get("workload") or {}
+        sandbox: HeadSandbox = head.get("sandbox") or {}
+        timing, roofline = head.get("timing"), head.get("roofline")
+        self._rows.append((
+            f"{problem['set']}/{problem['name']}" if problem["set"] else problem["name"],
+            problem["set"],
+            submission.get("model", ""),
+            submission["path"],
+            device["kind"],
+            device["name"],
+            workload.get("precision", "fp32"),
+            verdict["kind"],
+            verdict.get("stage", ""),
+            verdict.get("reason") or verdict.get("rule") or "",
+            self._isolation(tuple(sandbox.get("layers", ())), tuple(sandbox.get("missing", ()))),
+            head["judged_at"],
+            submission.get("sample", 0),
+            _known(submission.get("turn")),
+            _known(submission.get("prompt_tokens")),
+            _known(submission.get("completion_tokens")),
+            workload.get("reduced", False),
+            _doubtful(head.get("flags", ())),
+            _doubtful(head.get("audit", ())),
+            timing is not None and bool((timing.get("conditions") or {}).get("disturbed")),
+            roofline["fraction"] if roofline else np.nan,
+            submission["sha256"],
+        ))  # fmt: skip
+        if timing:
+            self._add_timing(timing)
+        self._count += 1
+        if len(self._rows) == _BATCH:
+            self._flush()
+
+    def build(self) -> Columns:
+        self._flush()
+        arrays: dict[str, Any] = {
+            name: Coded(Texts.of(known), np.frombuffer(self._values[name], np.int32))
+            for name, known in self._known.items()
+        }
+        arrays |= {name: np.frombuffer(self._values[name], np.int64) for name in (*_WHOLES, "timed")}
+        arrays |= {name: np.frombuffer(self._values[name], np.bool_) for name in _BOOLS}
+        return Columns(
+            row=np.arange(self._count),
+            sha256=np.frombuffer(self._sha256, np.uint8).reshape(-1, 32),
+            roofline=np.frombuffer(self._values["roofline"]),
+            speedup=np.frombuffer(self._values["speedup"]).reshape(-1, 3),
+            **arrays,
+        )
+
+    def _add_timing(self, timing: HeadTiming | Mapping[str, Any]) -> None:
+        speedup = timing["speedup"]
+        baseline = timing.get("baseline", "eager")
+        self._timings.append((self._count, baseline, speedup["value"], speedup["low"], speedup["high"]))
+        for further in timing.get("baselines", ()):
+            speedup = further["speedup"]
+            self._timings.append((self._count, further["name"], speedup["value"], speedup["low"], speedup["high"]))
+
+    def _isolation(self, layers: tuple[str, ...], missing: tuple[str, ...]) -> str:
+        found = self._isolations.get((layers, missing))
+        if found is None:
+            found = self._isolations[layers, missing] = json.dumps([layers, missing])
+        return found
+
+    def _flush(self) -> None:
+        if self._rows:
+            *columns, sha256 = zip(*self._rows, strict=True)
+            for name, column in zip((*_CODED, *_WHOLES, *_BOOLS, "roofline"), columns, strict=True):
+                self._extend(name, column)
+            self._sha256 += bytes.fromhex("".join(sha256))
+        if self._timings:
+            timed, baseline, *speedup = zip(*self._timings, strict=True)
+            self._extend("timed", timed)
+            self._extend("baseline", baseline)
+            self._extend("speedup", np.column_stack(speedup).ravel().tolist())
+        self._rows.clear()
+        self._timings.clear()
+
+    def _extend(self, name: str, column: Iterable[Any]) -> None:
+        codes = self._known.get(name)
+        self._values[name].extend(map(codes.__getitem__, column) if codes is not None else column)
+
+
+def _known(value: int | None) -> int:
+    return _UNKNOWN if value is None else value
+
+
+def _doubtful(flags: Iterable[Mapping[str, Any]]) -> bool:
+    return any(flag["severity"] in _DOUBTFUL for flag in flags)
