@@ -1,3 +1,50 @@
 """Judge GPU kernels that language models wrote: do they compile, are they right, are they faster."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.errors import HarnessError
+    from harness.library import Evaluator, evaluate, load_problem, load_submission
+    from harness.pipeline.settings import Settings
+    from harness.schema import Problem, Record, Submission
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Evaluator",
+    "HarnessError",
+    "Problem",
+    "Record",
+    "Settings",
+    "Submission",
+    "evaluate",
+    "load_problem",
+    "load_submission",
+]
+
+# Where each public name comes from. They are imported when they are first asked for: the command line and every worker
+# import this package and want none of them.
+_HOMES = {
+    "Evaluator": "harness.library",
+    "HarnessError": "harness.errors",
+    "Problem": "harness.schema",
+    "Record": "harness.schema",
+    "Settings": "harness.pipeline.settings",
+    "Submission": "harness.schema",
+    "evaluate": "harness.library",
+    "load_problem": "harness.library",
+    "load_submission": "harness.library",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,214 @@
+"""The harness from Python: in a script without a guard, in a notebook, and without torch in the caller's process."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import Evaluator, HarnessError, Record, Settings, Submission, evaluate, load_problem
+from harness.errors import InputError, ProblemError
+from harness.library import load_submission
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples/library.py"
+PROBLEM = """
+import torch
+
+batch_size = 4
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, 8)]
+
+
+def get_init_inputs():
+    return []
+"""
+RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
+WRONG = RIGHT.replace("min=0", "max=0")
+QUICK = Settings(timing_s=0)
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[Evaluator]:
+    with Evaluator(device="cpu", settings=QUICK) as evaluator:
+        yield evaluator
+
+
+# The public names
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in harness.__all__:
+        assert getattr(harness, name).__doc__, name
+    assert set(harness.__all__) <= set(dir(harness))
+    with pytest.raises(AttributeError, match="'harness' has no attribute 'evaluat'"):
+        harness.evaluat  # noqa: B018
+    with pytest.raises(ImportError):
+        from harness import nothing  # noqa: F401
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import harness", ["pydantic", "torch", "numpy", "harness.library"]),
+        ("import harness.cli", ["pydantic", "torch", "numpy", "harness.library"]),
+        ("from harness import *", ["torch", "datasets", "openai", "pyarrow"]),
+    ],
+)
+def test_importing_it_imports_nothing_heavy(statement: str, absent: list[str]) -> None:
+    code = f"{statement}; import sys; print(*({absent!r} & sys.modules.keys()))".replace(str(absent), str(set(absent)))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+# What may be given
+
+
+def test_a_problem_is_a_name_a_path_or_text(tmp_path: Path) -> None:
+    (tmp_path / "level1").mkdir()
+    path = tmp_path / "level1/19_ReLU.py"
+    path.write_text(PROBLEM)
+    named = load_problem("19_ReLU", problems=tmp_path)
+    assert named.title == "level1/19_ReLU"
+    for given in (path, str(path), PROBLEM):
+        problem = load_problem(given)
+        assert (problem.set, problem.source, problem.sha256) == ("", PROBLEM, named.sha256)
+    assert load_problem("level1/19_ReLU").title == "level1/19_ReLU"
+
+
+def test_what_is_no_problem_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="defines no get_inputs"):
+        load_problem("class Model: pass\n")
+    with pytest.raises(ProblemError, match="There is no problem 'level9/none'"):
+        load_problem("level9/none")
+
+
+def test_a_submission_is_a_path_or_text(tmp_path: Path) -> None:
+    (tmp_path / "19_ReLU_sample_3.py").write_text(RIGHT)
+    from_file = load_submission(tmp_path / "19_ReLU_sample_3.py")
+    assert load_submission(str(tmp_path / "19_ReLU_sample_3.py")) == from_file
+    assert from_file.sample == 3
+    from_text = load_submission(RIGHT)
+    assert (from_text.path, from_text.text, from_text.sha256) == ("text", RIGHT, from_file.sha256)
+    with pytest.raises(InputError, match="There is no file"):
+        load_submission("no such file")
+
+
+# Judging
+
+
+def test_one_evaluator_judges_many_with_the_same_processes(evaluator: Evaluator, tmp_path: Path) -> None:
+    (tmp_path / "answer.md").write_text(f"So:\n```python\n{WRONG}```\n")
+    problem = load_problem(PROBLEM)
+    found = [
+        evaluator.evaluate(RIGHT, problem),
+        evaluator.evaluate(tmp_path / "answer.md", PROBLEM),
+        evaluator.evaluate(Submission(path="mine", sha256="0" * 64, text=RIGHT, sample=2, model="me"), problem),
+        evaluator.evaluate("I am sorry,\nI cannot.", problem),
+    ]
+    assert [record.verdict.kind for record in found] == ["correct", "wrong", "correct", "failed"]
+    assert all(isinstance(record, Record) for record in found)
+    assert (found[2].submission.path, found[2].submission.sample, found[2].submission.model) == ("mine", 2, "me")
+    assert found[0].timing is not None
+    assert found[0].environment == found[2].environment
+
+
+def test_a_record_is_that_of_the_command_line(evaluator: Evaluator, tmp_path: Path) -> None:
+    (tmp_path / "relu.py").write_text(PROBLEM)
+    (tmp_path / "answer.md").write_text("I am sorry,\nI cannot.")
+    ours = evaluator.evaluate(tmp_path / "answer.md", tmp_path / "relu.py").model_dump(mode="json")
+    command = ["eval", "answer.md", "--problem", "relu.py", "--device", "cpu", "--json"]
+    done = subprocess.run([sys.executable, "-m", "harness", *command], cwd=tmp_path, capture_output=True, text=True)
+    theirs = json.loads(done.stdout)
+    theirs["submission"]["path"] = str(tmp_path / "answer.md")
+    assert {key for key in ours if ours[key] != theirs[key]} <= {"judged_at", "phases_s"}
+    assert theirs["verdict"]["stage"] == "extract"
+
+
+def test_what_cannot_be_used_is_said_before_anything_is_started() -> None:
+    evaluator = Evaluator(device="cpu", settings=Settings(workload={"width": 3}))
+    with pytest.raises(HarnessError, match="sets no number named 'width'"):
+        evaluator.evaluate(RIGHT, PROBLEM)
+    assert evaluator._session is None
+    with pytest.raises(InputError, match="there is no device 'tpu'"):
+        evaluate(RIGHT, PROBLEM, device="tpu")
+
+
+def test_an_interrupted_evaluator_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    class Fake:
+        def __enter__(self) -> "Fake":
+            opened.append("open")
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            opened.append("closed")
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.library.open_session", lambda device, settings: Fake())
+    monkeypatch.setattr("harness.library.evaluate_submission", interrupt)
+    with Evaluator() as evaluator:
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                evaluator.evaluate(RIGHT, PROBLEM)
+    assert opened == ["open", "closed"] * 2
+
+
+# Scripts and notebooks
+
+
+def cells() -> list[str]:
+    """The code cells of the example, as a notebook would run them."""
+    parts = EXAMPLE.read_text().split("# %%")
+    return [part for part in parts if part.strip() and not part.startswith(" [markdown]")]
+
+
+def test_an_event_loop_that_runs_is_no_obstacle(evaluator: Evaluator) -> None:
+    async def cell() -> Record:
+        return evaluator.evaluate(RIGHT, PROBLEM)
+
+    assert asyncio.run(cell()).verdict.kind == "correct"
+
+
+@pytest.mark.slow
+def test_the_example_runs_cell_by_cell_as_in_a_notebook_and_imports_no_torch(tmp_path: Path) -> None:
+    """Jupyter executes each cell in one namespace, `__main__`, inside a running event loop."""
+    assert len(cells()) >= 4
+    host = f"""
+import asyncio, sys
+
+async def notebook():
+    for cell in {cells()!r}:
+        exec(compile(cell, "<cell>", "exec"), globals())
+
+asyncio.run(notebook())
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", host], cwd=tmp_path, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    told = done.stdout
+    assert told.startswith("correct on ")
+    assert [line.split()[-1] for line in told.splitlines() if line.startswith("right")] == ["correct"]
+    for name, verdict in {"forgets a tenth": "wrong", "raises": "failed", "no code": "failed"}.items():
+        assert f"{name:<17}{verdict}" in told
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = f"from harness import evaluate\nprint(evaluate({RIGHT!r}, {PROBLEM!r}, device='cpu').verdict.kind)\n"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("correct\n", "")
