@@ -77,8 +77,10 @@ def run_generating(
             run.append(evaluated.record, evaluated.attachments)
             live.judged(task, evaluated)
             yield evaluated.record
-    finally:
+    except BaseException:
         asking.abandon()
+        raise
+    finally:
         thread.join()
     if failure:
         raise failure[0]
