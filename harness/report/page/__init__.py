@@ -8,6 +8,7 @@ scripts and styles (`assets/`) and the vendored libraries (`vendor/`) into one f
 
 from collections.abc import Iterable, Mapping
 
+from harness.report.judged import Judged
 from harness.report.page.content import Attachments, content
 from harness.report.page.document import document
 from harness.schema import Record
@@ -15,8 +16,14 @@ from harness.schema import Record
 __all__ = ["Attachments", "render"]
 
 
-def render(runs: Mapping[str, Iterable[Record]], attachments: Attachments, *, title: str) -> str:
-    """The records of `runs` (name -> records, as `rows.leaderboard` takes them) as one HTML file.
+def render(
+    runs: Mapping[str, Iterable[Record]],
+    attachments: Attachments,
+    *,
+    title: str,
+    judged: Mapping[str, Judged] | None = None,
+) -> str:
+    """The records of `runs` (name -> records) as one HTML file.
 
     Each record is looked at once and not kept, so they may be read as they go.
 
@@ -24,5 +31,7 @@ def render(runs: Mapping[str, Iterable[Record]], attachments: Attachments, *, ti
         attachments: run's name and record -> file name -> text ("candidate.py", "build.log", ...); asked only for
             the records whose details have a place on the page, which are the first ones (see `details`).
         title: the page's heading.
+        judged: by run, what the leaderboard is made of, where that is more than these records say by themselves:
+            problems without an answer, filtered verdicts.
     """
-    return document(content(runs, attachments, title=title), title=title)
+    return document(content(runs, attachments, title=title, judged=judged), title=title)

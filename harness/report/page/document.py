@@ -2,7 +2,7 @@
 
 What a model wrote is only ever data: it stands in a block of JSON without `<`, `>` or `&`, and the page's own code puts
 it on the screen as text. The policy of the page (Content-Security-Policy) forbids every script and style but the ones
-that stand here, by their digest; every connection; and, where the browser knows Trusted Types, making markup of strings.
+that stand here, by their digest; every connection; and, where the browser knows Trusted Types, markup made of strings.
 """
 
 import base64
@@ -10,6 +10,8 @@ import hashlib
 import html
 import json
 from importlib.resources import files
+
+from harness.report.escape import one_cell
 
 # In the order in which they stand in the page: each may use what the earlier ones declare.
 _LIBRARIES = ("chart.umd.min.js", "highlight.core.min.js", "highlight.python.min.js", "highlight.cpp.min.js")
@@ -48,13 +50,14 @@ def document(content: dict[str, object], *, title: str) -> str:
     libraries = "\n".join(_without_source_map(_vendored(name)) for name in _LIBRARIES)
     scripts = "\n".join(["(() => {", '"use strict";', *map(_asset, _SCRIPTS), "})();"])
     data = script_json(content)
+    heading = html.escape(one_cell(title))
     size_mb = sum(map(len, (style, libraries, scripts, data))) / 1e6
     return _DOCUMENT.format(
         policy=_policy(style=style, scripts=(libraries, scripts)),
-        title=html.escape(title),
+        title=heading,
         style=style,
         data=data,
-        body=_asset("body.html").format(title=html.escape(title), licences=_licences(), size=f"{size_mb:.1f} MB"),
+        body=_asset("body.html").format(title=heading, licences=_licences(), size=f"{size_mb:.1f} MB"),
         libraries=libraries,
         scripts=scripts,
     )

@@ -70,16 +70,17 @@ function nothingToDraw(figure, sentence) {
 }
 
 function drawFastP(figure, board) {
-  const rows = board.filter((row) => row.curve);
+  const rows = board.filter((row) => row.figures.curve);
+  const [first, last] = spanOf(rows);
+  const grid = DATA.p.map((p, index) => ({ p, index })).slice(first, last + 1);
   if (rows.length === 0) return nothingToDraw(figure, "Nothing in this selection was timed.");
   figure.classList.remove("bare");
   const shown = rows.slice(0, MOST_LINES);
   const datasets = shown.map((row) => {
     const { colour, dash } = pen(row.group);
-    const data = DATA.p.map((p, index) => ({ x: p, y: row.curve[index] }));
+    const data = grid.map(({ p, index }) => ({ x: p, y: row.figures.curve[index] }));
     return { label: groupName(row.group), data, borderColor: colour, backgroundColor: colour, borderDash: dash, borderWidth: 2, pointRadius: 0, pointHitRadius: 6, stepped: "after" };
   });
-  const [least, most] = [DATA.p[0], DATA.p[DATA.p.length - 1]];
   datasets.push({ label: "", data: [{ x: 1, y: 0 }, { x: 1, y: 1 }], borderColor: style("--text-2"), borderWidth: 1, borderDash: [3, 3], pointRadius: 0, pointHitRadius: 0 });
   draw(figure.querySelector("canvas"), {
     type: "line",
@@ -87,8 +88,8 @@ function drawFastP(figure, board) {
     options: {
       interaction: { mode: "nearest", intersect: false, axis: "xy" },
       scales: {
-        x: { type: "logarithmic", min: least, max: most, title: { text: "p, times as fast as the reference" }, afterBuildTicks: powersOf(2), ticks: { callback: (value) => ratio(value) } },
-        y: { min: 0, max: 1, title: { text: "share of what was asked" }, ticks: { callback: (value) => percent(value) } },
+        x: { type: "logarithmic", min: grid[0].p, max: grid[grid.length - 1].p, title: { text: "p, times as fast as the reference" }, afterBuildTicks: powersOf(2), ticks: { callback: (value) => ratio(value) } },
+        y: { min: 0, max: 1, title: { text: "share of the problems asked" }, ticks: { callback: (value) => percent(value) } },
       },
       plugins: {
         legend: { labels: { filter: (item) => item.text !== "" } },
@@ -100,27 +101,39 @@ function drawFastP(figure, board) {
   const best = shown[0];
   tell(
     figure,
-    `The share of all submissions that is correct and more than p times as fast as the reference. ${groupName(best.group)}: ${rate(best.fast_0)} correct, ${rate(best.fast_1)} faster than the reference.` +
+    `The share of all problems asked with a correct answer more than p times as fast as the reference (${BASELINE_WORDS[scope.baseline]}). ${groupName(best.group)}: ${rate(best.figures.correct_rate)} correct, ${rate(fast(best.figures, 1)?.value)} faster than the reference.` +
       (left > 0 ? ` The first ${MOST_LINES} of ${rows.length} rows are drawn; choose a model to see another.` : ""),
-    fastPTable(rows),
+    fastPTable(rows, grid),
   );
 }
 
-function fastPTable(rows) {
-  const chosen = DATA.p.map((p, index) => ({ p, index })).filter(({ p }) => Number.isInteger(Math.log2(p)));
+// From octave to octave around whatever the curves do; a half to four times at the least.
+function spanOf(rows) {
+  const octave = (step) => (index) => step * Math.ceil((step * Math.log2(DATA.p[index])) - 1e-9);
+  const at = (power) => DATA.p.findIndex((p) => Math.abs(Math.log2(p) - power) < 1e-9);
+  const moves = DATA.p.map((_, index) => index).filter((index) => index > 0 && rows.some((row) => row.figures.curve[index] !== row.figures.curve[index - 1]));
+  if (moves.length === 0) return [at(-1), at(2)];
+  return [
+    Math.max(0, at(Math.min(-1, octave(-1)(moves[0] - 1)))),
+    Math.min(DATA.p.length - 1, at(Math.max(2, octave(1)(moves[moves.length - 1])))),
+  ];
+}
+
+function fastPTable(rows, grid) {
+  const chosen = grid.filter(({ p }) => Number.isInteger(Math.log2(p)));
   return plainTable(
     "fast_p for some p",
     ["row", ...chosen.map(({ p }) => `p = ${significant(p, 3)}`)],
-    rows.map((row) => [groupName(row.group), ...chosen.map(({ index }) => rate(row.curve[index]))]),
+    rows.map((row) => [groupName(row.group), ...chosen.map(({ index }) => rate(row.figures.curve[index]))]),
   );
 }
 
 function drawHistogram(figure, submissions) {
   const place = placeToChart(submissions);
-  const timed = submissions.filter((each) => COLUMNS.speedup[each] !== null && placeOf(groupOf(each)) === place);
+  const timed = submissions.filter((each) => speedupOf(each) !== null && placeOf(groupOf(each)) === place);
   if (timed.length === 0) return nothingToDraw(figure, "Nothing correct in this selection was timed.");
   figure.classList.remove("bare");
-  const bin = (each) => Math.floor(Math.log2(COLUMNS.speedup[each]) * BINS_PER_OCTAVE);
+  const bin = (each) => Math.floor(Math.log2(speedupOf(each)) * BINS_PER_OCTAVE);
   const bins = timed.map(bin);
   const first = Math.min(-BINS_PER_OCTAVE, bins.reduce((a, b) => Math.min(a, b)));
   const last = Math.max(BINS_PER_OCTAVE - 1, bins.reduce((a, b) => Math.max(a, b)));
@@ -141,7 +154,7 @@ function drawHistogram(figure, submissions) {
     },
     options: {
       scales: {
-        x: { type: "linear", stacked: true, offset: false, grid: { offset: false }, min: first / BINS_PER_OCTAVE, max: (last + 1) / BINS_PER_OCTAVE, title: { text: "speed-up over the reference" }, afterBuildTicks: (axis) => { axis.ticks = Array.from({ length: Math.floor(axis.max) - Math.ceil(axis.min) + 1 }, (_, index) => ({ value: Math.ceil(axis.min) + index })); }, ticks: { callback: (value) => ratio(2 ** value) } },
+        x: { type: "linear", stacked: true, offset: false, grid: { offset: false }, min: first / BINS_PER_OCTAVE, max: (last + 1) / BINS_PER_OCTAVE, title: { text: `speed-up over ${BASELINE_WORDS[scope.baseline]}` }, afterBuildTicks: (axis) => { axis.ticks = Array.from({ length: Math.floor(axis.max) - Math.ceil(axis.min) + 1 }, (_, index) => ({ value: Math.ceil(axis.min) + index })); }, ticks: { callback: (value) => ratio(2 ** value) } },
         y: { stacked: true, beginAtZero: true, title: { text: "submissions" }, ticks: { precision: 0 } },
       },
       plugins: {
@@ -150,11 +163,10 @@ function drawHistogram(figure, submissions) {
       },
     },
   });
-  const faster = timed.filter((each) => COLUMNS.low[each] > 1).length;
-  const slower = timed.filter((each) => COLUMNS.high[each] < 1).length;
+  const concluded = (word) => timed.filter((each) => over(each, "conclusion") === word).length;
   tell(
     figure,
-    `${count(timed.length, "correct and timed submission")} on ${place}: ${faster} surely faster than the reference, ${slower} surely slower, ${timed.length - faster - slower} too close to call.`,
+    `${count(timed.length, "correct and timed submission")} on ${place}: ${concluded("faster")} faster than the reference, ${concluded("same")} as fast, ${concluded("slower")} slower, ${concluded("ambiguous")} too close to call.`,
     plainTable(
       "Submissions by speed-up",
       ["speed-up", ...groups.map(groupName)],
@@ -167,26 +179,28 @@ function drawHistogram(figure, submissions) {
 
 function drawRoofline(figure, submissions) {
   const place = placeToChart(submissions);
-  const known = submissions.filter((each) => COLUMNS.floor_ms[each] > 0 && COLUMNS.candidate_ms[each] > 0 && COLUMNS.speedup[each] !== null && placeOf(groupOf(each)) === place);
+  const known = submissions.filter((each) => COLUMNS.floor_ms[each] > 0 && COLUMNS.candidate_ms[each] > 0 && speedupOf(each) !== null && placeOf(groupOf(each)) === place);
   if (known.length === 0) return nothingToDraw(figure, "No record in this selection holds a roofline.");
   figure.classList.remove("bare");
-  const shown = known.slice(0, MOST_POINTS);
+  const stride = Math.ceil(known.length / MOST_POINTS);
+  const shown = known.filter((_, index) => index % stride === 0);
   const groups = distinct(shown.map((each) => COLUMNS.group[each])).sort((a, b) => a - b);
   const x = (each) => COLUMNS.floor_ms[each];
   const y = (each) => COLUMNS.candidate_ms[each];
-  const least = 10 ** Math.floor(Math.log10(shown.reduce((a, each) => Math.min(a, x(each), y(each)), Infinity)));
-  const most = 10 ** Math.ceil(Math.log10(shown.reduce((a, each) => Math.max(a, x(each), y(each)), 0)));
+  const span = (of) => [Math.floor(Math.log10(shown.reduce((a, each) => Math.min(a, of(each)), Infinity))), Math.ceil(Math.log10(shown.reduce((a, each) => Math.max(a, of(each)), 0)) + 1e-9)].map((power) => 10 ** power);
+  const [least, most] = span(x);
+  const [lowest, highest] = span(y);
   const datasets = groups.map((group) => {
     const members = shown.filter((each) => COLUMNS.group[each] === group);
     const { colour } = pen(group);
-    return { label: groupName(group), members, data: members.map((each) => ({ x: x(each), y: y(each) })), backgroundColor: colour, borderColor: colour, pointStyle: members.map((each) => (COLUMNS.bound[each] === "compute" ? "triangle" : "circle")), pointRadius: 4, pointHoverRadius: 7 };
+    return { label: groupName(group), members, data: members.map((each) => ({ x: x(each), y: y(each) })), backgroundColor: colour, borderColor: colour, pointStyle: members.map((each) => (COLUMNS.bound[each] === "compute" ? "triangle" : "circle")), pointRadius: 3.5, pointHoverRadius: 7 };
   });
   const shares = [[1, []], [0.1, [4, 4]], [0.01, [1, 4]]];
   for (const [share, dash] of shares) {
     datasets.push({ type: "line", label: "", share, data: [{ x: least, y: least / share }, { x: most, y: most / share }], borderColor: style("--text-2"), borderWidth: 1, borderDash: dash, pointRadius: 0, pointHitRadius: 0 });
   }
   const canvas = figure.querySelector("canvas");
-  const decades = { type: "logarithmic", min: least, max: most, afterBuildTicks: powersOf(10), ticks: { callback: (value) => significant(value, 1) } };
+  const decades = { type: "logarithmic", afterBuildTicks: powersOf(10), ticks: { callback: (value) => significant(value, 1) } };
   draw(canvas, {
     type: "scatter",
     data: { datasets },
@@ -196,8 +210,8 @@ function drawRoofline(figure, submissions) {
         if (submission !== undefined) openDetail(submission);
       },
       scales: {
-        x: { ...decades, title: { text: "what the roofline allows, ms a call" } },
-        y: { ...decades, title: { text: "measured, ms a call" } },
+        x: { ...decades, min: least, max: most, title: { text: "what the roofline allows, ms a call" } },
+        y: { ...decades, min: lowest, max: highest, title: { text: "measured, ms a call" } },
       },
       plugins: {
         legend: { labels: { usePointStyle: true, filter: (item, data) => item.text !== "" && data.datasets.length <= MOST_LINES + shares.length } },
@@ -205,11 +219,10 @@ function drawRoofline(figure, submissions) {
       },
     },
   });
-  const left = known.length - shown.length;
   tell(
     figure,
     `${count(known.length, "submission")} on ${place}. The solid line is the roofline, the dashed one a tenth of it, the dotted one a hundredth; circles are bound by memory, triangles by compute; a point below the line would be faster than the device can be.` +
-      (left > 0 ? ` ${MOST_POINTS} of them are drawn.` : ""),
+      (stride > 1 ? ` ${shown.length} of them are drawn, one in ${stride}.` : ""),
     rooflineTable(known),
   );
 }
@@ -247,7 +260,7 @@ function drawSamples(figure, timing) {
     options: {
       scales: {
         x: { type: "linear", min: 0, max: rounds + 1, title: { text: "round" }, ticks: { precision: 0 } },
-        y: { beginAtZero: true, title: { text: "ms a call" } },
+        y: { grace: "10%", title: { text: "ms a call" } },
       },
       plugins: {
         legend: { labels: { usePointStyle: true, filter: (item) => item.text !== "" } },

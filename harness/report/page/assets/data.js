@@ -22,7 +22,10 @@ const distinct = (values) => [...new Set(values)];
 const RUNS = distinct(DATA.groups.map((group) => group.run));
 const PLACES = distinct(DATA.groups.map(placeOf));
 const MODELS = distinct(DATA.groups.map((group) => group.model));
-const LEVELS = Object.keys(DATA.boards).filter((level) => level !== "");
+const LEVELS = distinct(DATA.problems.map((problem) => problem.level));
+const BASELINES = distinct(DATA.rows.map((row) => row.baseline));
+
+const BASELINE_WORDS = { eager: "PyTorch eager", compile: "torch.compile", "compile-max-autotune": "torch.compile, max-autotune" };
 
 // A row of the leaderboard in as many words as tell it from the others.
 function groupName(number) {
@@ -37,12 +40,17 @@ const problemOf = (submission) => DATA.problems[COLUMNS.problem[submission]];
 const groupOf = (submission) => DATA.groups[COLUMNS.group[submission]];
 
 function submissionName(submission) {
-  const sample = COLUMNS.sample[submission];
-  return COLUMNS.path[submission] + (sample ? ` (sample ${sample})` : "");
+  const [sample, turn] = [COLUMNS.sample[submission], COLUMNS.turn[submission]];
+  const parts = [sample ? `sample ${sample}` : "", turn ? `turn ${turn + 1}` : ""].filter(Boolean);
+  return COLUMNS.path[submission] + (parts.length ? ` (${parts.join(", ")})` : "");
 }
 
-// The part of the data that the whole page shows; "" is all of it.
-const scope = { level: "", model: "", run: "", place: "" };
+// The part of the data that the whole page shows; "" is all of it. Speed-ups are always over one baseline.
+const scope = { level: "", model: "", run: "", place: "", baseline: BASELINES[0] ?? "eager" };
+
+const NEVER = { value: [], low: [], high: [], conclusion: [] };
+const over = (submission, what) => (DATA.speedups[scope.baseline] ?? NEVER)[what][submission] ?? null;
+const speedupOf = (submission) => over(submission, "value");
 
 const groupInScope = (group) =>
   (!scope.model || modelName(group.model) === scope.model) &&
@@ -59,18 +67,40 @@ function submissionsInScope() {
   return found;
 }
 
-// The leaderboard's rows in scope, each with its rank.
+// The leaderboard's rows in scope with their ranks. `figures` are those of the level, where one is chosen.
 function boardInScope() {
-  return DATA.boards[scope.level]
-    .map((row, index) => ({ ...row, rank: index + 1, ...DATA.groups[row.group] }))
+  return DATA.rows
+    .filter((row) => row.baseline === scope.baseline)
+    .map((row) => ({ ...row, ...DATA.groups[row.group], figures: figuresOf(row) }))
+    .filter((row) => row.figures)
+    .sort(byMerit)
+    .map((row, index) => ({ ...row, rank: index + 1 }))
     .filter(groupInScope);
+}
+
+function figuresOf(row) {
+  if (!scope.level || LEVELS.length < 2) return row;
+  const alone = row.levels.length === 0 && COLUMNS.group.some((group, each) => group === row.group && problemOf(each).level === scope.level);
+  return alone ? row : row.levels.find((level) => level.level === scope.level);
+}
+
+const fast = (figures, p) => figures.fast.find((each) => each.p === p) ?? null;
+
+// As Python ranks them: those with times first, by fast_1, then speed-up, then correctness; else the order stays.
+function byMerit(a, b) {
+  const keys = ({ figures }) => {
+    const fast1 = fast(figures, 1);
+    return [fast1 ? 1 : 0, fast1?.value ?? 0, figures.geomean?.value ?? 0, figures.correct_rate ?? 0];
+  };
+  const [mine, other] = [keys(a), keys(b)];
+  return mine.map((value, index) => other[index] - value).find((difference) => difference !== 0) ?? 0;
 }
 
 // Speed-ups taken in different places are not put into one chart: the place that was chosen, else the one with most.
 function placeToChart(submissions) {
   const timed = new Map();
   for (const each of submissions) {
-    if (COLUMNS.speedup[each] === null) continue;
+    if (speedupOf(each) === null) continue;
     const place = placeOf(groupOf(each));
     timed.set(place, (timed.get(place) ?? 0) + 1);
   }

@@ -18,27 +18,35 @@ function makeDetail() {
   byId("detail-next").addEventListener("click", () => step(1));
 }
 
+function openDialog(title, content) {
+  current = { submission: -1, list: [] };
+  byId("detail-previous").hidden = byId("detail-next").hidden = true;
+  byId("detail-title").textContent = title;
+  byId("detail-body").replaceChildren(...content.filter(Boolean));
+  if (!dialog.open) dialog.showModal();
+  byId("detail-body").scrollTop = 0;
+}
+
 // `list`: what previous and next go through; the table's rows where none is given.
 function openDetail(submission, list = submissionsTable.rows()) {
+  openDialog(problemOf(submission).title, [head(submission), el("p", { role: "status" }, hasDetails(submission) ? "Unpacking …" : "")]);
   current = { submission, list };
   history.replaceState(null, "", `#submission-${submission}`);
   const at = list.indexOf(submission);
   byId("detail-previous").disabled = at <= 0;
   byId("detail-next").disabled = at < 0 || at >= list.length - 1;
-  byId("detail-title").textContent = problemOf(submission).title;
+  byId("detail-previous").hidden = byId("detail-next").hidden = false;
   const body = byId("detail-body");
-  body.replaceChildren(head(submission), el("p", { role: "status" }, hasDetails(submission) ? "Unpacking …" : ""));
-  if (!dialog.open) dialog.showModal();
-  dialog.scrollTop = 0;
-  body.scrollTop = 0;
   if (!hasDetails(submission)) {
     body.replaceChildren(head(submission), el("p", { class: "proviso" }, `This page holds the details of its first ${DATA.details.length.toLocaleString("en")} submissions. Those of this one are in its run's folder, under artifacts.`));
     return;
   }
   details(submission).then(
     (content) => {
-      if (current.submission === submission) body.replaceChildren(head(submission), ...sections(submission, content));
-      if (current.submission === submission && content.record.timing) drawTimingChart(content.record.timing);
+      if (current.submission !== submission) return;
+      const made = sections(content);
+      body.replaceChildren(head(submission), contents(made), ...made);
+      if (content.record.timing) drawTimingChart(content.record.timing);
     },
     (error) => body.replaceChildren(head(submission), el("p", { class: "proviso" }, `These details could not be unpacked: ${error.message}. Chrome 80, Firefox 113, Safari 16.4 and later can.`)),
   );
@@ -51,13 +59,13 @@ function step(by) {
 
 function head(submission) {
   const group = groupOf(submission);
-  const speedup = COLUMNS.speedup[submission];
+  const speedup = speedupOf(submission);
   return el(
     "div", { class: "head" },
     el("p", { class: "what" }, submissionName(submission), " by ", el("strong", {}, modelName(group.model)), `, run ${group.run}, on ${placeOf(group)}`),
     el("p", { class: "verdict" },
       badge(COLUMNS.verdict[submission]), " ",
-      speedup === null ? COLUMNS.outcome[submission] : [el("strong", {}, ratio(speedup)), ` ${interval(COLUMNS.low[submission], COLUMNS.high[submission])} as fast as the reference`]),
+      speedup === null ? COLUMNS.outcome[submission] : [el("strong", {}, ratio(speedup)), ` ${interval(over(submission, "low"), over(submission, "high"))} as fast as the reference (${BASELINE_WORDS[scope.baseline]})`]),
     COLUMNS.marks[submission] ? el("p", { class: "proviso" }, provisos(submission)) : null,
   );
 }
@@ -67,12 +75,19 @@ const PROVISOS = {
   reduced: "It ran at a reduced size.",
   "less isolated": "The sandbox lacked some of its layers.",
   unisolated: "It ran without isolation.",
+  audited: "The audit of the problem itself found fault.",
   disturbed: "The device was disturbed while it was timed.",
 };
 
 const provisos = (submission) => COLUMNS.marks[submission].split(", ").map((mark) => PROVISOS[mark]).join(" ");
 
-function sections(submission, { record, files }) {
+// A way to each section without scrolling through the others.
+function contents(made) {
+  const jump = (each) => el("button", { type: "button", onclick: () => each.scrollIntoView({ block: "start" }) }, each.querySelector("h3").textContent);
+  return el("nav", { class: "contents", "aria-label": "Sections" }, made.map(jump));
+}
+
+function sections({ record, files }) {
   const source = files["candidate.py"];
   const made = [
     section("Verdict", verdictFacts(record), children(skippedBlocks(record))),
@@ -132,7 +147,7 @@ function skippedBlocks({ submission, verdict }) {
   return plainTable(
     "Blocks of the response", ["block", "language", "starts at line", "lines", "what became of it"],
     submission.extraction.blocks.map((block) => [String(block.index + 1), block.language, String(block.first_line), String(block.lines), block.reason || block.outcome]),
-    { numbersFrom: 9 },
+    { numbersFrom: 5 },
   );
 }
 
@@ -180,7 +195,7 @@ function timingParts({ timing }) {
     plainTable(
       "Against each form of the reference, with the 95% bootstrap interval",
       ["reference", "its time", "candidate", "speed-up", "interval", "conclusion"],
-      against.map((each) => [each.name + (each.cached ? " (time known from before)" : ""), milliseconds(each.reference_ms), milliseconds(timing.candidate_ms), ratio(each.speedup.value), interval(each.speedup.low, each.speedup.high), CONCLUSIONS[each.conclusion]]),
+      against.map((each) => [BASELINE_WORDS[each.name] + (each.cached ? " (time known from before)" : ""), milliseconds(each.reference_ms), milliseconds(timing.candidate_ms), ratio(each.speedup.value), interval(each.speedup.low, each.speedup.high), CONCLUSIONS[each.conclusion]]),
     ),
     timing.candidate_samples_ms.length ? chartFigure("Samples") : null,
     factTable("Timing", [
@@ -277,6 +292,7 @@ function conditionsParts(record) {
     ["isolated by", sandbox.layers.join(", ")],
     ["layers missing", sandbox.missing.join(", ")],
     ["stages", phases.join(", ")],
+    ["tokens", submission.prompt_tokens === null ? "" : `${significant(submission.prompt_tokens, 9)} in the prompt, ${significant(submission.completion_tokens, 9)} in the answer`],
     ["machine", [environment.gpu, environment.cpu && `${environment.cpu}, ${environment.cores} cores`, environment.host].filter(Boolean).join("; ")],
     ["versions", [`harness ${environment.harness}`, `Python ${environment.python}`, `torch ${environment.torch}`, environment.cuda && `CUDA ${environment.cuda}`, environment.driver && `driver ${environment.driver}`].filter(Boolean).join(", ")],
     ["clocks", clocks.join(", ")],

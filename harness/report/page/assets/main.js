@@ -4,7 +4,7 @@ const leaderboardTable = makeLeaderboard();
 const matrix = makeMatrix(byId("matrix-body"));
 const submissionsTable = makeSubmissions(byId("submissions-body"));
 const figures = {
-  fastP: chartFigure("fast_p: how many are correct and p times as fast"),
+  fastP: chartFigure("fast_p: correct and p times as fast"),
   histogram: chartFigure("Speed-ups of the correct"),
   roofline: chartFigure("Distance to the roofline"),
 };
@@ -27,9 +27,15 @@ function drawCharts(submissions = submissionsInScope(), board = boardInScope()) 
 // A choice is offered where there are several.
 function makeScope() {
   const choose = (key) => (value) => { scope[key] = value; redraw(); };
-  const fields = [["level", LEVELS], ["model", MODELS.map(modelName)], ["run", RUNS], ["place", PLACES, "device"]];
-  const offered = fields.filter(([, values]) => values.length > 1);
-  byId("scope").append(...offered.map(([key, values, word]) => select(word ?? key, [...values].sort(COLLATOR.compare), choose(key))));
+  const fields = [
+    { key: "level", values: LEVELS },
+    { key: "model", values: MODELS.map(modelName) },
+    { key: "run", values: RUNS },
+    { key: "place", label: "device", values: PLACES },
+    { key: "baseline", label: "reference", values: BASELINES, sorted: true, all: null, words: (value) => BASELINE_WORDS[value] },
+  ];
+  const offered = fields.filter((field) => field.values.length > 1);
+  byId("scope").append(...offered.map(({ key, label = key, values, sorted, ...rest }) => select(label, sorted ? values : [...values].sort(COLLATOR.compare), choose(key), rest)));
   byId("scope").hidden = offered.length === 0;
 }
 

@@ -18,7 +18,7 @@ function makeMatrix(container) {
   function drawMatrix() {
     const shown = groups.slice(0, MATRIX_COLUMNS);
     const answers = answersByProblem(submissions);
-    const problems = [...answers.keys()].sort((a, b) => a - b);
+    const problems = [...answers.keys()].sort((a, b) => COLLATOR.compare(DATA.problems[a].title, DATA.problems[b].title));
     const pages = Math.max(1, Math.ceil(problems.length / MATRIX_ROWS));
     const part = problems.slice(page * MATRIX_ROWS, (page + 1) * MATRIX_ROWS);
     const table = el(
@@ -61,14 +61,14 @@ function answersByProblem(submissions) {
 
 function betterFirst(a, b) {
   const place = (each) => VERDICT_ORDER.indexOf(COLUMNS.verdict[each]);
-  return place(a) - place(b) || (COLUMNS.speedup[b] ?? 0) - (COLUMNS.speedup[a] ?? 0) || a - b;
+  return place(a) - place(b) || (speedupOf(b) ?? 0) - (speedupOf(a) ?? 0) || a - b;
 }
 
 function matrixCell(answers, group) {
   if (!answers) return el("td", { class: "unasked" }, seen("·"), spoken("not asked"));
   const best = answers[0];
   const verdict = COLUMNS.verdict[best];
-  const speedup = COLUMNS.speedup[best];
+  const speedup = speedupOf(best);
   const doubtful = SEVERITY_ORDER.indexOf(COLUMNS.severity[best]) >= 2;
   const shown = verdict === "correct" && speedup !== null ? ratio(speedup) : VERDICTS[verdict].sign;
   const label = [

@@ -4,18 +4,18 @@ function makeSubmissions(container) {
   const chosen = { words: "", verdict: "", flags: "" };
   let inScope = [];
   const table = sortedTable({
-    caption: "Submissions",
+    caption: "The submissions, each with its verdict",
     noun: "submission",
     empty: "No submission is in this selection.",
     columns: [
-      { title: "submission", head: true, value: submissionName, cell: (each) => el("button", { type: "button", class: "open", onclick: () => openDetail(each) }, submissionName(each)) },
+      { title: "problem", head: true, value: (each) => problemOf(each).title, cell: rowHeading },
+      { title: "submission", value: submissionName, wide: true },
       { title: "model", value: (each) => groupName(COLUMNS.group[each]), wide: true },
-      { title: "problem", value: (each) => problemOf(each).title },
       { title: "verdict", value: (each) => String(VERDICT_ORDER.indexOf(COLUMNS.verdict[each])), cell: (each) => badge(COLUMNS.verdict[each]) },
-      { title: "speed-up", number: true, value: (each) => COLUMNS.speedup[each], cell: speedupCell },
+      { title: "speed-up", number: true, value: speedupOf, cell: speedupCell },
       { title: "of the roofline", number: true, wide: true, value: (each) => COLUMNS.fraction[each], cell: (each) => percent(COLUMNS.fraction[each]) },
-      { title: "flags", value: (each) => String(3 - SEVERITY_ORDER.indexOf(COLUMNS.severity[each])), cell: flagCell },
-      { title: "what came of it", value: (each) => COLUMNS.outcome[each], wide: true },
+      { title: "flags", wide: true, value: (each) => String(3 - SEVERITY_ORDER.indexOf(COLUMNS.severity[each])), cell: flagCell },
+      { title: "what came of it", value: (each) => (speedupOf(each) === null ? COLUMNS.outcome[each] : ""), wide: true },
     ],
   });
   const search = el("input", { type: "search", oninput: (event) => { chosen.words = event.target.value.toLowerCase(); filter(); } });
@@ -48,17 +48,21 @@ function makeSubmissions(container) {
   return { show, rows: table.rows };
 }
 
+// On a narrow screen the heading says what the columns left out there would.
+function rowHeading(each) {
+  const open = el("button", { type: "button", class: "open", onclick: () => openDetail(each) }, problemOf(each).title, spoken(`, ${submissionName(each)}`));
+  return [open, el("small", { class: "narrow" }, `${submissionName(each)}, ${groupName(COLUMNS.group[each])}`)];
+}
+
 function badge(verdict) {
   const { sign, word } = VERDICTS[verdict];
   return el("span", { class: `badge ${verdict}` }, seen(`${sign} `), word);
 }
 
 function speedupCell(each) {
-  const speedup = COLUMNS.speedup[each];
+  const speedup = speedupOf(each);
   if (speedup === null) return NOTHING;
-  const [low, high] = [COLUMNS.low[each], COLUMNS.high[each]];
-  const sure = low > 1 ? "faster" : high < 1 ? "slower" : "";
-  return [el("span", { class: sure || null }, ratio(speedup)), el("small", { class: "wide" }, interval(low, high))];
+  return [el("span", { class: over(each, "conclusion") }, ratio(speedup)), el("small", {}, interval(over(each, "low"), over(each, "high")))];
 }
 
 function flagCell(each) {

@@ -122,6 +122,6 @@ function plainTable(caption, titles, rows, { numbersFrom = 1 } = {}) {
 
 function select(label, values, onchange, { all = "all", words = (value) => value } = {}) {
   const options = values.map((value) => el("option", { value }, words(value)));
-  const field = el("select", { onchange: (event) => onchange(event.target.value) }, el("option", { value: "" }, all), options);
+  const field = el("select", { onchange: (event) => onchange(event.target.value) }, all === null ? null : el("option", { value: "" }, all), options);
   return el("label", { class: "field" }, el("span", {}, label), field);
 }
