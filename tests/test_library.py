@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -173,7 +174,7 @@ def test_an_interrupted_evaluator_starts_afresh(monkeypatch: pytest.MonkeyPatch)
 
 def cells() -> list[str]:
     """The code cells of the example, as a notebook would run them."""
-    parts = EXAMPLE.read_text().split("# %%")
+    parts = re.split(r"(?m)^# %%", EXAMPLE.read_text())
     return [part for part in parts if part.strip() and not part.startswith(" [markdown]")]
 
 
