@@ -116,7 +116,7 @@ def settings_of(
             "workload": dict(workload),
             "extract": extract,
             "toolchain": toolchain,
-            "isolation": isolation,
+            "isolation": {"basic": "basic-or-more", "none": "auto"}.get(isolation, isolation),
             "timeout_s": timeout_s,
             "timing_s": timing_s,
             "memory_bytes": int(memory_gib * GIB),

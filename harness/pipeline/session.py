@@ -15,7 +15,7 @@ from harness.build import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.errors import DeviceError, HarnessError, InputError, ProblemError, SandboxError
 from harness.pipeline.messages import FROM_JUDGE, BuildWanted, Fault, Job, Judgement, Phase, Seat, Seated
 from harness.pipeline.settings import Settings
-from harness.sandbox import Isolation, Trusted, Zygote
+from harness.sandbox import RISING, Isolation, Trusted, Zygote
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
 from harness.schema.submission import Candidate
 from harness.wire import Channel, Closed, Late
@@ -262,10 +262,10 @@ def _off_the_judges_cores(devices: list[DeviceChoice]) -> Iterator[None]:
 
 def _check_isolation(zygote: Zygote, wanted: Isolation) -> None:
     """Raises SandboxError where workers cannot be confined as asked: here, once, and not for every candidate."""
-    order = ("none", "basic", "full")
-    if wanted == "auto" or order.index((found := zygote.ready()).tier) >= order.index(wanted):
+    least = "basic" if wanted == "basic-or-more" else wanted
+    if least == "auto" or RISING.index((found := zygote.ready()).tier) >= RISING.index(least):
         return
     why = f" ({'; '.join(found.missing)})" if found.missing else ""
     raise SandboxError(
-        f"{wanted} isolation is wanted, {found.tier} is all that this machine gives{why}; see harness doctor"
+        f"{least} isolation is wanted, {found.tier} is all that this machine gives{why}; see harness doctor"
     )

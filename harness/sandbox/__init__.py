@@ -8,10 +8,11 @@ with Zygote.start(preload=["harness.worker.serve"]) as zygote:
 
 from harness.sandbox.client import Process, Trusted, Worker, Zygote
 from harness.sandbox.messages import Confinement
-from harness.sandbox.policy import Cause, Exit, Isolation, Limits, Policy, Tier
+from harness.sandbox.policy import RISING, Cause, Exit, Isolation, Limits, Policy, Tier
 from harness.sandbox.tool import Completed, bubblewrap, run_tool, tool_confinement
 
 __all__ = [
+    "RISING",
     "Cause",
     "Completed",
     "Confinement",

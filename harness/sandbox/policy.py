@@ -8,7 +8,8 @@ from pydantic import Field
 from harness.schema import Frozen
 
 Tier = Literal["full", "basic", "none"]
-Isolation = Literal["auto", "full", "basic", "none"]
+Isolation = Literal["auto", "full", "basic-or-more", "basic", "none"]
+RISING: tuple[Tier, ...] = ("none", "basic", "full")
 Cause = Literal[
     "exited",  # by itself, `code` says how
     "signal",  # by a signal that was not ours: SIGSEGV, SIGABRT, ...
@@ -47,8 +48,9 @@ class Policy(Frozen):
 
     `readable` are files and folders it may read beside the base system (interpreter, torch, compilers, GPU
     libraries); `devices` whether /dev/nvidia* are there for it; `environment` variables set on top of the scrubbed
-    ones. `isolation` "auto" takes the best tier that the machine carries; any other asks for exactly that tier, and
-    starting the worker fails with `SandboxError` where the machine does not carry it.
+    ones. `isolation` "auto" takes the best tier that the machine carries, "basic-or-more" too, but not "none"; any
+    other asks for exactly that tier. Where the machine does not carry it, starting the worker fails with
+    `SandboxError`.
     """
 
     readable: tuple[Path, ...] = ()

@@ -53,6 +53,8 @@ FULL_LAYERS = (
 _ALWAYS = ("session", "subreaper", "environment", "watchdog")
 # Layers that do not depend on the policy: one that the probe had, every worker must have.
 _STEADY = frozenset(("limits", "capabilities", "no-new-privileges", "landlock", "seccomp"))
+# Without these, no tier deserves a name: files, other processes and the network would be within reach.
+_BASIC = frozenset(("no-new-privileges", "landlock", "seccomp"))
 _NAMESPACES = (
     linux.CLONE_NEWUSER
     | linux.CLONE_NEWNS
@@ -64,6 +66,7 @@ _NAMESPACES = (
 _FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the supervisor's pid they are each its own
 _TICK_S = 0.025
 _READ_BYTES = 1 << 16
+_BOMB = 32  # so many processes may fork faster than they are killed one by one
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
 
 
@@ -102,6 +105,7 @@ class Supervisor:
         self._alive = False  # whether there is a direct child that has not been waited for
         self._cause: Cause | None = None
         self._terminated = False
+        self._slot: int | None = None
         self._oom_kills = processes.kernel_oom_kills()
 
     # -- starting
@@ -157,12 +161,14 @@ class Supervisor:
         if policy.isolation == "none":
             self._make_scratch(None)
             return None
-        full = self._machine.full_refused is None if policy.isolation == "auto" else policy.isolation == "full"
+        best = policy.isolation in ("auto", "basic-or-more")
+        full = self._machine.full_refused is None if best else policy.isolation == "full"
         readable = (*self._machine.readable, *map(str, policy.readable))
         for path in policy.readable:
             if path.resolve() == Path("/") or not path.exists():
                 raise SandboxError(f"A policy can make readable what exists and is not the whole root, not {path}.")
         slot, refused = self._choose_slot(full, policy, readable)
+        self._slot = slot
         if not full:
             self._make_scratch(slot)
         return Plan(
@@ -214,9 +220,14 @@ class Supervisor:
         self._insist_on_what_was_probed(message)
         absent = () if in_namespaces else tuple(f"{layer}: {self._why_basic()}" for layer in FULL_LAYERS)
         layers = (*(FULL_LAYERS if in_namespaces else ()), *message.layers, *_ALWAYS)
-        return Confinement(
-            tier="full" if in_namespaces else "basic", layers=layers, missing=(*absent, *message.missing)
-        )
+        missing = (*absent, *message.missing)
+        if in_namespaces:
+            return Confinement(tier="full", layers=layers, missing=missing)
+        if lacking := [one for one in message.missing if one.partition(":")[0] in _BASIC]:
+            if self._policy.isolation != "auto":
+                raise SandboxError(f"{self._policy.isolation} isolation cannot be had: {'; '.join(lacking)}")
+            return Confinement(tier="none", layers=layers, missing=missing)
+        return Confinement(tier="basic", layers=layers, missing=missing)
 
     def _insist_on_what_was_probed(self, message: Confined) -> None:
         if self._machine.missing is None:
@@ -315,11 +326,16 @@ class Supervisor:
     def _kill_everything(self) -> None:
         deadline = time.monotonic() + _GRACE_S
         while time.monotonic() < deadline:
+            if self._alive and self._child != self._pid:
+                processes.kill(self._child)  # init: the kernel ends its whole namespace with it
             if self._alive and 0 < self._child == self._pid:
                 # All of its group at one stroke: a fork bomb cannot outrun that. Only while its pid is still ours.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._pid, signal.SIGKILL)
-            for pid in processes.descendants(os.getpid()):
+            living = processes.descendants(os.getpid())
+            if self._slot is not None and self._scratch is not None and len(living) > _BOMB:
+                _kill_all_of(self._slot)
+            for pid in living:
                 processes.kill(pid)
             self._reap()
             try:
@@ -358,6 +374,18 @@ class Supervisor:
         if self._scratch is not None:
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows links, nor minds the depth
                 subprocess.run([*command, "--", self._scratch], stderr=subprocess.DEVNULL, check=False)
+
+
+def _kill_all_of(uid: int) -> None:
+    """SIGKILL to every process of a user at one stroke, which no fork bomb outruns. Needs root."""
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(OSError):
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        os._exit(0)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 def _wake_on_signals() -> int:

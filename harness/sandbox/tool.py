@@ -26,7 +26,7 @@ from harness.errors import ToolchainError
 from harness.sandbox import host, landlock, seccomp
 from harness.sandbox.log import CappedLog
 from harness.sandbox.messages import Confinement
-from harness.sandbox.policy import GIB, Isolation
+from harness.sandbox.policy import GIB, RISING, Isolation, Tier
 
 OUTPUT_BYTES = 256 * 1024
 FILE_BYTES = GIB
@@ -105,16 +105,16 @@ def tool_confinement(isolation: Isolation = "auto") -> Confinement:
             return Confinement(tier="none", layers=("limits",), missing=("landlock: not in this kernel",))
 
 
-def _method(isolation: Isolation) -> Isolation:
-    best: Isolation = "full" if bubblewrap() else "basic" if landlock.abi() else "none"
+def _method(isolation: Isolation) -> Tier:
+    best: Tier = "full" if bubblewrap() else "basic" if landlock.abi() else "none"
     if isolation == "auto":
         return best
-    order: tuple[Isolation, ...] = ("none", "basic", "full")
-    if order.index(isolation) > order.index(best):
+    least = "basic" if isolation == "basic-or-more" else isolation
+    if RISING.index(least) > RISING.index(best):
         raise ToolchainError(
             f"Compilers cannot be confined as fully as asked ({isolation}): {_NAMESPACES_REFUSED}; see harness doctor."
         )
-    return isolation
+    return best if isolation == "basic-or-more" else isolation
 
 
 def run_tool(

@@ -29,6 +29,8 @@ class Watchdog:
 
     def look(self) -> Cause | None:
         """What is exceeded, if anything."""
+        if len(processes.descendants(os.getpid())) > self._limits.processes:
+            return "processes"  # before each is looked at: a fork bomb grows faster than that
         used = self._used()
         memory = sum(one.memory_bytes for _, one in used)
         self.peak_bytes = max(self.peak_bytes, memory)

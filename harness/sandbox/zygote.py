@@ -74,13 +74,13 @@ def _insist_on_one_thread() -> None:
 
 
 def _probe() -> tuple[str | None, Confinement]:
-    """Try the full tier for real, then the basic one. Returns why full was refused, and what workers will have."""
+    """Try the full tier for real, then without namespaces. Returns why full was refused, and what workers will have."""
     machine = host.Host(readable=host.readable_base())
     outcome = _try(machine, "full")
     if isinstance(outcome, Started):
         return None, outcome.confinement
     refused = outcome.detail.strip().splitlines()[-1]
-    outcome = _try(host.Host(readable=machine.readable, full_refused=refused), "basic")
+    outcome = _try(host.Host(readable=machine.readable, full_refused=refused), "auto")
     if isinstance(outcome, Refused):
         raise SandboxError(f"No worker can be started on this machine: {outcome.detail}")
     return refused, outcome.confinement
