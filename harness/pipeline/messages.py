@@ -8,8 +8,9 @@ from pydantic import Field, TypeAdapter
 from harness.pipeline.settings import Settings
 from harness.schema.base import Frozen
 from harness.schema.build import BuildRequest, DeviceKind
+from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
-from harness.schema.record import Environment, SandboxReport, Timing
+from harness.schema.record import Environment, Profile, Roofline, SandboxReport, Timing
 from harness.schema.verdict import Verdict
 from harness.wire.messages import Built
 
@@ -31,13 +32,17 @@ class Seated(Frozen):
 
 
 class Job(Frozen):
-    """Judge this candidate on this problem. `readable` is what workers may read beside the base system."""
+    """Judge this candidate on this problem. `readable` is what workers may read beside the base system.
+
+    `writes_kernels` says that the candidate's source is more than calls of PyTorch.
+    """
 
     say: Literal["job"] = "job"
     problem: Problem
     source: str
     kind: DeviceKind
     settings: Settings
+    writes_kernels: bool = True
     readable: tuple[Path, ...] = ()
 
 
@@ -61,6 +66,10 @@ class Judgement(Frozen):
     say: Literal["judgement"] = "judgement"
     verdict: Verdict
     timing: Timing | None = None
+    roofline: Roofline | None = None
+    profile: Profile | None = None
+    audit: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...] = ()
     workload: Workload = Workload()
     sandbox: SandboxReport = SandboxReport()
     substitutions: tuple[str, ...] = ()

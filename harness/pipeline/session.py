@@ -131,8 +131,9 @@ class JudgeSeat:
     def _fault(self, fault: Fault) -> HarnessError:
         if fault.device_lost:
             self.close()
-            return JudgeLost(fault.detail)
-        return ProblemError(fault.detail) if fault.exit_status == InputError.exit_status else DeviceError(fault.detail)
+        if fault.exit_status == InputError.exit_status:
+            return ProblemError(fault.detail)
+        return JudgeLost(fault.detail) if fault.device_lost else DeviceError(fault.detail)
 
     def _start(self) -> Channel:
         if self._channel is not None:

@@ -1,7 +1,7 @@
 """The page: records -> one self-contained HTML file that needs no network. Pure: nothing is read or written here.
 
-    from harness.report.page import render
-    html = render({run.name: run.records()}, lambda name, record: ..., title="h200-documents")
+from harness.report.page import render
+html = render({run.name: run.records()}, lambda name, record: ..., title="h200-documents")
 """
 
 import html
