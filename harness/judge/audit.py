@@ -8,7 +8,6 @@ judged on it.
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import STRESS, leaves, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
+from harness.schema.base import Frozen
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
 
@@ -27,8 +27,7 @@ BUDGET_S = 3.0
 LARGE_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(Frozen):
     """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
 
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
@@ -89,7 +88,7 @@ class _Auditor:
             except _Spent:
                 detail = f"left out, one call takes {call_s:.2g} s: whether inputs, weights and the answer matter"
                 self._find("audit-incomplete", "info", detail)
-        return Audit(**{**vars(facts), "findings": tuple(self._findings)})
+        return facts.model_copy(update={"findings": tuple(self._findings)})
 
     # ---- what is looked at -------------------------------------------------------------------------------------
 

@@ -108,10 +108,15 @@ class Contents:
         return self._kept is None
 
 
+HIDDEN_BYTES = 1 << 28
+"""Sets up to this size are written apart first, so that they can be shown all at once."""
+
+
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
-    The arena belongs to the sets: `close` unmaps it.
+    What is written is seen by nobody before `reveal`, except where the sets are large. The arena belongs to the sets:
+    `close` unmaps it.
     """
 
     def __init__(self, example: list[Any], count: int, make_arena: Callable[[int], Arena]) -> None:
@@ -120,6 +125,8 @@ class InputSets:
         self.arena = make_arena(self._slot_size * count + RED_ZONE)
         self._raw = self.arena.bytes()
         self._raw.fill_(_PATTERN)
+        self.hidden = self.arena.size <= HIDDEN_BYTES
+        self._written = self._raw.clone() if self.hidden else self._raw
 
     @staticmethod
     def size_of(example: list[Any]) -> int:
@@ -133,8 +140,13 @@ class InputSets:
 
     def write(self, slot: int, inputs: list[Any]) -> None:
         """Put `inputs` into a slot. Their shapes and dtypes must be those of the example."""
-        for place, value in zip(self._places(slot), leaves(inputs), strict=True):
+        for place, value in zip(self._places(slot, self._written), leaves(inputs), strict=True):
             place.copy_(value)
+
+    def reveal(self) -> None:
+        """Show what was written since the last time, by one copy."""
+        if self.hidden:
+            self._raw.copy_(self._written)
 
     def arguments(self, slot: int) -> list[Any]:
         """The arguments of a slot as they lie in shared memory, without a copy."""
@@ -153,7 +165,7 @@ class InputSets:
         """Whether a slot still holds `inputs` bit for bit."""
         return all(
             torch.equal(_bits(place), _bits(value.contiguous()))
-            for place, value in zip(self._places(slot), leaves(inputs), strict=True)
+            for place, value in zip(self._places(slot, self._raw), leaves(inputs), strict=True)
         )
 
     def red_zones_intact(self, slot: int) -> bool:
@@ -165,11 +177,11 @@ class InputSets:
                 return False
         return not bool((self._raw[start + self._slot_size : start + self._slot_size + RED_ZONE] != _PATTERN).any())
 
-    def _places(self, slot: int) -> list[torch.Tensor]:
-        return [view(self._raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
+    def _places(self, slot: int, raw: torch.Tensor) -> list[torch.Tensor]:
+        return [view(raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
 
     def close(self) -> None:
-        del self._raw
+        del self._raw, self._written
         self.arena.close()
 
 

@@ -191,6 +191,7 @@ class _Case:
         if contents.spared and self._oracle.changes_inputs:
             sets.write(0, contents.get())
             contents.spare()
+        sets.reveal()
         self._wait()
         twice = kind == "nominal" and not self._oracle.changes_inputs and not self._audit.random
         calls = [0, 0] if twice else [0]
@@ -220,6 +221,8 @@ class _Case:
     def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows."""
         assert self._oracle is not None
+        if contents.spared:
+            sets.reveal()
         inputs = sets.arguments(0) if contents.spared else contents.get()
         if kind == "nominal":
             return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
@@ -331,6 +334,7 @@ class _Case:
             seconds = []
             for _ in range(3):
                 sets.write(0, example)
+                sets.reveal()
                 self._wait()
                 seconds.append(self._candidate.round([0] * calls, seed=0).seconds)
                 self._candidate.release()

@@ -1,11 +1,11 @@
 """Timing: rounds of candidate and reference in turn, by the judge's own monotonic clock.
 
-One round: the judge writes fresh contents into N input sets while the subject is frozen, evicts them from the last
-cache, wakes the subject and says *go*; the subject calls its model once per set, waits for its device and says
-*done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject left running on
-the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift cancels. Contents and
-the order of the slots never repeat, and the last output and a random one of randomly chosen rounds are compared as
-they stood when the clock stopped.
+One round: the judge writes fresh contents into N input sets while the subject is frozen, wakes the subject, shows it
+the contents, evicts them from the last cache and says *go*; the subject calls its model once per set, waits for its
+device and says *done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject
+left running on the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift
+cancels. Contents and the order of the slots never repeat, and the last output and a random one of randomly chosen
+rounds are compared as they stood when the clock stopped.
 
 A round costs something even when it calls nothing: the hand-over, and on a GPU the switches between the judge's
 context and the worker's (about 0.15 ms each on an H200, within 3 microseconds when both sides wait awake). That cost
@@ -36,6 +36,8 @@ INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.3
 SINGLE_CALLS = 15
+WAKE_S = 3e-4
+"""How long subject and judge are awake before a short round: a core that slept runs slower at first."""
 LAUNCH_BOUND_S = 1e-4
 """Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
 CLOCK_DRIFT = 0.02
@@ -138,7 +140,8 @@ def measure(
     """Time two subjects side by side; both have `sets` attached.
 
     `draw` makes the arguments of one call. `verify` is asked about the calls that `choose` picks of a round of so
-    many calls; where it is None nothing is verified. `tight`: the outputs of both do not fit into memory. Raises `SubjectFailed` where a subject fails.
+    many calls; where it is None nothing is verified. `tight`: the outputs of both do not fit into memory. Raises
+    `SubjectFailed` where a subject fails.
     """
     clock = _Clock(sets, draw, device, verify, choose)
     taken = {id(candidate): Samples(), id(reference): Samples()}
@@ -295,16 +298,28 @@ class _Clock:
     def _timed(self, subject: Subject, order: Sequence[int]) -> tuple[float, float | None, int]:
         """Evict, say go, wait: the seconds of the round, its device milliseconds, and the seed it ran under."""
         seed = self._chance.getrandbits(62)
+        self._device.touch()
+        if self._sets.hidden:  # the subject's core wakes up meanwhile; there is nothing yet to begin early with
+            subject.wake()
+            _stay_awake(WAKE_S)
+            self._sets.reveal()
         started = time.monotonic()
         self._device.evict()
         self.evict_s.setdefault(id(subject), []).append(time.monotonic() - started)
-        subject.wake()
+        if not self._sets.hidden:
+            subject.wake()
         result = subject.round(order, seed=seed)
         done = time.monotonic()
         self._device.touch()
         tail_s = time.monotonic() - done
         subject.freeze()
         return result.seconds + tail_s, result.device_ms, seed
+
+
+def _stay_awake(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
 
 
 def conditions(candidate: Sequence[Reading], reference: Sequence[Reading]) -> Conditions | None:

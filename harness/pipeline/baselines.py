@@ -5,16 +5,8 @@ against the reference as written only; its speed-up over another form follows fr
 samples. What is known from before counts as long as the reference as written takes what it took then.
 """
 
-import hashlib
-import json
-import os
 import secrets
-from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-
-from harness.build import default_root
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.judge import Bench
 from harness.judge.problem import LoadedProblem
@@ -22,8 +14,7 @@ from harness.judge.statistics import conclusion, product_of_ratios
 from harness.judge.subject import Subject
 from harness.judge.timing import Plan, measure, median
 from harness.schema.base import Frozen
-from harness.schema.problem import Problem, Workload
-from harness.schema.record import Baseline, BaselineName, Environment, Timing
+from harness.schema.record import Baseline, BaselineName, Timing
 
 AGREES = 0.02
 """How far the reference's time may lie from that of the day when the baseline was timed, for that to count still."""
@@ -72,38 +63,7 @@ def versus(name: BaselineName, timing: Timing, pair: BaselinePair, *, cached: bo
     )
 
 
-class BaselineStore:
-    """Pairs by key, each a file in the cache. A file that cannot be read is none."""
-
-    def __init__(self, root: Path | None = None) -> None:
-        self._root = root or default_root() / "baselines"
-
-    @staticmethod
-    def key(problem: Problem, workload: Workload, environment: Environment, device: str, name: BaselineName) -> str:
-        """Equal for an equal problem, workload, device, driver and torch."""
-        parts: list[Any] = [
-            problem.sha256,
-            workload.model_dump(mode="json"),
-            device,
-            environment.driver,
-            environment.torch,
-            environment.cuda,
-            environment.harness,
-            name,
-        ]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-    def find(self, key: str, *, reference_ms: float) -> BaselinePair | None:
-        """What is known, unless the reference as written now takes another time than then."""
-        try:
-            pair = BaselinePair.model_validate_json((self._root / f"{key}.json").read_bytes())
-        except (OSError, ValidationError):
-            return None
-        then = median(pair.eager_samples_ms)
-        return pair if abs(then - reference_ms) <= AGREES * reference_ms else None
-
-    def keep(self, key: str, pair: BaselinePair) -> None:
-        self._root.mkdir(parents=True, exist_ok=True)
-        partial = self._root / f".{key}.{os.getpid()}"
-        partial.write_text(pair.model_dump_json())
-        partial.replace(self._root / f"{key}.json")
+def still_true(pair: BaselinePair, timing: Timing) -> bool:
+    """Whether the reference as written takes what it took when the pair was timed: the short paired check."""
+    then = median(pair.eager_samples_ms)
+    return abs(then - timing.reference_ms) <= AGREES * timing.reference_ms

@@ -9,8 +9,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 
@@ -23,9 +24,10 @@ from harness.judge.problem import LoadedProblem, load_problem
 from harness.judge.roofline import roofline
 from harness.judge.subject import Subject
 from harness.judge.timing import Plan
-from harness.pipeline.baselines import BaselinePair, BaselineStore, time_pair, versus
+from harness.pipeline.baselines import BaselinePair, still_true, time_pair, versus
 from harness.pipeline.conversation import BuildRefused, Conversation, conversing
 from harness.pipeline.hardware import Hardware
+from harness.pipeline.known import Known, key_of
 from harness.pipeline.messages import (
     TO_JUDGE,
     BuildWanted,
@@ -54,6 +56,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "compile": "default",
     "compile-max-autotune": "max-autotune",
 }
+_REFERENCE_CPU_S = 1e6  # it serves many candidates
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -78,13 +81,14 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu = seat.gpu
+        self._gpu, self._core = seat.gpu, seat.core
         os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
         self._hardware = Hardware(seat.gpu)
         self._device = self._hardware.device
         self._environment = self._hardware.environment()
-        self._audits: dict[str, Audit] = {}
-        self._baselines = BaselineStore()
+        self._held: _Reference | None = None
+        self._audits = Known("audits", Audit)
+        self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
         self._bench = Bench(self._device, self._make_arena, self._hardware)
 
@@ -112,7 +116,9 @@ class JudgeProcess:
         source, workload = sized(job.problem, settings.workload, emulated=emulated)
         workload = workload.model_copy(update={"precision": settings.precision})
         problem = load_problem(job.problem.title, source, device=self._device, precision=settings.precision)
+        started = time.monotonic()
         known = self._audit(problem, settings)
+        audit_s = time.monotonic() - started
         if not emulated:
             self._hardware.rates(settings.precision)  # while the device is idle
         policy = self._policy(job)
@@ -135,7 +141,7 @@ class JudgeProcess:
                 finding = judge(
                     problem,
                     subject,
-                    None if emulated else self._reference(problem, policy, job, "eager"),
+                    None if emulated else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
                     plan=Plan(
@@ -164,7 +170,7 @@ class JudgeProcess:
             sandbox=report,
             audit=known.findings,
             substitutions=subject.substitutions,
-            phases_s={"load": loaded_s, **finding.phases_s},
+            phases_s={"audit": audit_s, "load": loaded_s, **finding.phases_s},
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
@@ -174,13 +180,15 @@ class JudgeProcess:
 
     def _audit(self, problem: LoadedProblem, settings: Settings) -> Audit:
         """What is known of the problem, found out once. A reference that hangs ends this process."""
-        key = f"{settings.precision} {settings.tolerance} {problem.source}"
-        if key not in self._audits:
+        key = key_of(self._environment, self._hardware.name, problem.source, settings.precision, settings.tolerance)
+        known = self._audits.find(key)
+        if known is None:
             self._channel.send(Phase(name="audit"))
             detail = f"problem {problem.title}: the reference did not answer within {settings.timeout_s:g} s"
             with self._deadline(settings.timeout_s, detail):
-                self._audits[key] = audit(problem, tolerance=settings.tolerance)
-        return self._audits[key]
+                known = audit(problem, tolerance=settings.tolerance)
+            self._audits.keep(key, known)
+        return known
 
     @contextmanager
     def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
@@ -221,24 +229,20 @@ class JudgeProcess:
         """The candidate against another form of the reference, which is timed where its time is not known."""
         timing = judgement.timing
         assert timing is not None
-        key = self._baselines.key(job.problem, judgement.workload, self._environment, self._hardware.name, name)
-        known = self._baselines.find(key, reference_ms=timing.reference_ms)
-        if known is None:
-            self._channel.send(Phase(name=name))
-            pair = self._time_baseline(name, judgement.workload, job, timing.calls_per_round)
-            self._baselines.keep(key, pair)
-            return versus(name, timing, pair, cached=False)
-        return versus(name, timing, known, cached=True)
+        workload = judgement.workload.model_dump_json()
+        key = key_of(self._environment, self._hardware.name, job.problem.sha256, workload, name)
+        known = self._baselines.find(key)
+        if known is not None and still_true(known, timing):
+            return versus(name, timing, known, cached=True)
+        pair = self._time_baseline(name, judgement.workload, job, timing.calls_per_round)
+        self._baselines.keep(key, pair)
+        return versus(name, timing, pair, cached=False)
 
     def _time_baseline(self, name: BaselineName, workload: Workload, job: Job, count: int) -> BaselinePair:
         source, _ = sized(job.problem, job.settings.workload, emulated=False)
         problem = load_problem(job.problem.title, source, device=self._device, precision=workload.precision)
-        policy = self._policy(job)
         plan = Plan(budget_s=job.settings.timing_s)
-        with (
-            self._reference(problem, policy, job, "eager")() as eager,
-            self._reference(problem, policy, job, name)() as other,
-        ):
+        with self._reference(problem, job) as eager, self._reference(problem, job, name) as other:
             return time_pair(problem, eager, other, count=count, bench=self._bench, plan=plan)
 
     # ---- workers -----------------------------------------------------------------------------------------------
@@ -278,29 +282,46 @@ class JudgeProcess:
             precision=settings.precision,
             call_s=max(settings.timeout_s, _COMPILING_S) if compile_mode else settings.timeout_s,
             compile_mode=compile_mode,
+            core=self._core,
         )
 
-    def _reference(
-        self, problem: LoadedProblem, policy: Policy, job: Job, form: BaselineName
-    ) -> Callable[[], AbstractContextManager[Subject]]:
-        """Opens the reference in a worker of its own, by the same protocol. Its failure is never the candidate's."""
+    @contextmanager
+    def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:
+        """The reference in a worker of its own, by the same protocol. Its failure is never the candidate's.
 
-        @contextmanager
-        def opened() -> Iterator[Subject]:
+        The one that was used last is kept for the next candidate of the same problem: no candidate's code is in it.
+        """
+        key = (problem.source, form, job.model_copy(update={"source": ""}).model_dump_json())
+        held, self._held = self._held, None
+        if held is None or held.key != key:
+            if held is not None:
+                held.close()
+            self._channel.send(Phase(name="reference"))
+            held = self._start_reference(problem, job, form, key)
+        with ExitStack() as on_failure:
+            on_failure.callback(held.close)
             self._channel.send(Phase(name="time"))
-            with self._worker(policy) as (_, conversation):
-                subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
-                try:
-                    conversation.expect_ready()
-                    self._load(conversation, problem.source, "Model", job)
-                except SubjectFailed as failed:
-                    raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
-                try:
-                    yield _Blameless(subject)
-                finally:
-                    subject.close()
+            yield held.subject
+            held.subject.detach()
+            held.subject.release(trim=True)
+            on_failure.pop_all()
+        self._held = held
 
-        return opened
+    def _start_reference(
+        self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
+    ) -> "_Reference":
+        policy = self._policy(job)
+        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cpu_s": _REFERENCE_CPU_S})})
+        with ExitStack() as opening:
+            _, conversation = opening.enter_context(self._worker(unhurried))
+            subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
+            opening.callback(subject.close)
+            try:
+                conversation.expect_ready()
+                self._load(conversation, problem.source, "Model", job)
+            except SubjectFailed as failed:
+                raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
+            return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._channel.send(BuildWanted(request=request))
@@ -331,6 +352,15 @@ def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Ve
         if flag.severity == "reject" or flag.rule in reject:
             return Rejected(rule=flag.rule, detail=flag.detail)
     return verdict
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A reference's worker, and for what it was started."""
+
+    key: tuple[str, ...]
+    subject: Subject
+    close: Callable[[], None]
 
 
 class _Blameless:

@@ -16,10 +16,14 @@ from harness.wire.messages import Built
 
 
 class Seat(Frozen):
-    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it."""
+    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
+
+    `core` is the CPU that timed workers call their models on, None where none could be kept free for that.
+    """
 
     say: Literal["seat"] = "seat"
     gpu: str | None
+    core: int | None = None
 
 
 class Seated(Frozen):

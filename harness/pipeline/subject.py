@@ -74,13 +74,15 @@ class WorkerSubject:
         precision: Precision = "fp32",
         call_s: float,
         compile_mode: CompileMode | None = None,
+        core: int | None = None,
     ) -> None:
+        """`call_s` bounds one question; `core` is the CPU that the model is called on in timed rounds."""
         self._talk = conversation
         self._device = device
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s = call_s
-        self._compile_mode = compile_mode
+        self._compile_mode, self._core = compile_mode, core
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
@@ -124,6 +126,9 @@ class WorkerSubject:
 
     def freeze(self) -> None:
         """Stop the worker and whatever it started. A worker that is gone by now shows at the next question."""
+        if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
+            with suppress(OSError):
+                os.sched_setaffinity(self._talk.pid, {self._core})
         frozen = [self._talk.pid]
         for pid in frozen:  # grows: who is stopped starts nobody, so its children are known for good
             with suppress(ProcessLookupError):
