@@ -52,7 +52,8 @@ class _Attempt:
 class Builder:
     """Builds for one target with the toolchains of that target. Thread-safe; equal requests compile once.
 
-    `arch` is the device's capability ("9.0"), needed for the target "cuda" alone. `on_status` hears of long phases.
+    `arch` is the device's capability ("9.0"), needed for the target "cuda" alone. `inspected` is as in `Machine`.
+    `on_status` hears of long phases.
     Raises ToolchainError where torch or the C++ compiler is missing.
     """
 
@@ -63,9 +64,10 @@ class Builder:
         target: DeviceKind,
         arch: str | None = None,
         choice: ToolchainChoice = "auto",
+        inspected: bool = False,
         on_status: OnStatus | None = None,
     ) -> None:
-        machine = Machine(target=target, layout=find_torch(), cxx=cxx_compiler(), arch=arch)
+        machine = Machine(target=target, layout=find_torch(), cxx=cxx_compiler(), arch=arch, inspected=inspected)
         self._around = Surroundings(machine=machine, cache=cache, on_status=on_status or (lambda _: None))
         self._toolchains = toolchains_for(target, choice)
         self._gate = MemoryGate(available_bytes())
@@ -211,6 +213,7 @@ def cache_key(request: BuildRequest, machine: Machine, toolchains: list[str]) ->
         "request": request.model_dump(mode="json"),
         "target": machine.target,
         "arch": machine.arch,
+        "inspected": machine.inspected,
         "toolchains": toolchains,
         "cxx": _compiler_version(machine.cxx),
         "nvcc": _compiler_version(str(machine.layout.toolkit.nvcc)) if machine.layout.toolkit else "",

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from harness.build.sources import SourceFile
 from harness.build.torch_layout import CudaToolkit, TorchLayout
+from harness.emulate import ADDRESS_SANITIZER_FLAGS
 from harness.errors import ToolchainError
 from harness.schema import BuildRequest, DeviceKind
 
@@ -27,12 +28,21 @@ NVCC_FLAGS = (
 
 @dataclass(frozen=True)
 class Machine:
-    """What a build is for and with: the target, torch, the C++ compiler and the device's capability ("9.0")."""
+    """What a build is for and with: the target, torch, the C++ compiler and the device's capability ("9.0").
+
+    `inspected` builds are for the tools of `harness.inspect`: line numbers on a GPU, AddressSanitizer on a CPU.
+    """
 
     target: DeviceKind
     layout: TorchLayout
     cxx: str
     arch: str | None = None
+    inspected: bool = False
+
+    @property
+    def sanitizer_flags(self) -> tuple[str, ...]:
+        """AddressSanitizer's, for the C++ compiler and the linker."""
+        return ADDRESS_SANITIZER_FLAGS if self.inspected and self.target != "cuda" else ()
 
     @property
     def toolkit(self) -> CudaToolkit:
@@ -133,12 +143,13 @@ def _common_flags(request: BuildRequest, machine: Machine, extras: Extras, *, wi
 
 def _cxx_flags(request: BuildRequest, machine: Machine, extras: Extras) -> list[str]:
     standard = f"-std={machine.layout.cxx_standard}"
-    return ["-fPIC", standard, *extras.cxx_flags, *split_flags(request.extra_cflags)]
+    return ["-fPIC", standard, *extras.cxx_flags, *machine.sanitizer_flags, *split_flags(request.extra_cflags)]
 
 
 def _nvcc_flags(request: BuildRequest, machine: Machine) -> list[str]:
     own = split_flags(request.extra_cuda_cflags)
-    flags = [*NVCC_FLAGS, *gencode_flags(machine.arch, own), "--compiler-options", "-fPIC", *own]
+    lines = ["-lineinfo"] if machine.inspected else []
+    flags = [*NVCC_FLAGS, *lines, *gencode_flags(machine.arch, own), "--compiler-options", "-fPIC", *own]
     if not any(flag.startswith("-std=") for flag in flags):
         flags.append(f"-std={machine.layout.cxx_standard}")
     return flags
@@ -147,7 +158,8 @@ def _nvcc_flags(request: BuildRequest, machine: Machine) -> list[str]:
 def _link_flags(request: BuildRequest, machine: Machine, extras: Extras, with_cuda: bool) -> list[str]:
     layout = machine.layout
     torch_cuda = with_cuda and layout.cuda is not None
-    flags = [*split_flags(request.extra_ldflags), *extras.linked, f"-L{layout.library_dir}", "-lc10"]
+    flags = [*machine.sanitizer_flags, *split_flags(request.extra_ldflags), *extras.linked]
+    flags += [f"-L{layout.library_dir}", "-lc10"]
     flags += ["-lc10_cuda"] if torch_cuda else []
     flags += ["-ltorch_cpu"]
     flags += ["-ltorch_cuda"] if torch_cuda else []

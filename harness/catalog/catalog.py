@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.catalog.dataset import fetched, is_hub_name, parquet_files, unpacked
 from harness.catalog.source import parse
 from harness.errors import InputError, ProblemError
 from harness.schema import Problem
@@ -19,6 +20,8 @@ _MODEL = re.compile(rb"^class Model\b", re.MULTILINE)
 _NUMBER = re.compile(r"(?P<number>\d+)(?:_|$)")
 # Where a folder keeps its problems: in itself, as a checkout of KernelBench does, or as this repository does.
 _PLACES = ("", "KernelBench", "KernelBench/KernelBench", "problems")
+# Where they lie from inside such a folder.
+_OWN_PLACES = ("problems", "KernelBench")
 
 
 @dataclass(frozen=True)
@@ -73,33 +76,46 @@ class Catalog:
 
 
 def open_catalog(path: Path | None = None) -> Catalog:
-    """Open a folder of problems, a KernelBench checkout or one problem file.
+    """Open a folder of problems, a KernelBench checkout, one problem file, or a data set.
 
-    None means this project's own `problems/`: of the working directory or a folder above it, else of the checkout that
-    this package lies in. Raises InputError where there is nothing, and names what was expected.
+    A data set is a parquet file or a folder of them, whose rows are laid out in the cache, or a name on the Hugging
+    Face hub ("ScalingIntelligence/KernelBench") that `fetch` has brought here before: nothing is downloaded.
+
+    None means the problems of where one is: `problems/` or a checkout's `KernelBench/` in the working directory or a
+    folder above it, else `problems/` of the checkout that this package lies in. Raises InputError where there is
+    nothing, and names what was expected.
     """
     if path is None:
         return _own_catalog()
-    if path.is_file():
+    if path.is_file() and path.suffix != ".parquet":
         return Catalog(root=path, files={path.stem: path})
-    if not path.is_dir():
-        raise InputError(f"There are no problems at {path}: it does not exist.")
+    if not path.exists():
+        if not is_hub_name(str(path)):
+            raise InputError(f"There are no problems at {path}: it does not exist.")
+        path = fetched(str(path))
     for place in _PLACES:
         files = _with_levels(path / place)
         if files:
             return Catalog(root=path / place, files=files)
     files = _problem_files(path)
-    if not files:
-        raise InputError(
-            f"{path} holds no problems: they lie in it or one folder below, as in level1/19_ReLU.py; a checkout of "
-            "KernelBench will do."
-        )
-    return Catalog(root=path, files=files)
+    if files:
+        return Catalog(root=path, files=files)
+    if parquet := parquet_files(path):
+        return Catalog(root=path, files=_with_levels(unpacked(parquet)))
+    raise InputError(
+        f"{path} holds no problems: they lie in it or one folder below, as in level1/19_ReLU.py; a checkout of "
+        "KernelBench or its data set's parquet files will do."
+    )
 
 
 def read_problem(path: Path) -> Problem:
     """Read and check one problem file that belongs to no set. Raises ProblemError."""
     return check(_read(path, path.stem))
+
+
+def text_problem(source: str, *, name: str = "problem") -> Problem:
+    """A problem of no set, given as text. Raises ProblemError where it is none."""
+    return check(Problem(set="", name=name, sha256=hashlib.sha256(source.encode()).hexdigest(), source=source))
 
 
 def check(problem: Problem) -> Problem:
@@ -129,9 +145,10 @@ def _own_catalog() -> Catalog:
     here = Path.cwd()
     checkout = Path(__file__).resolve().parents[2]
     for folder in (here, *here.parents, checkout):
-        files = _with_levels(folder / "problems")
-        if files:
-            return Catalog(root=folder / "problems", files=files)
+        for place in _OWN_PLACES:
+            files = _with_levels(folder / place)
+            if files:
+                return Catalog(root=folder / place, files=files)
     raise InputError("No folder of problems was found from here; name one with --problems DIR.")
 
 

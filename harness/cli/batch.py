@@ -51,7 +51,7 @@ def batch(
     Exit status: 0 all judged, 2 bad usage or input,
     3 some could not be judged through a fault of ours or of the machine.
     """
-    from harness.catalog import open_catalog
+    from harness.catalog import needy, open_catalog
     from harness.cli.console import output_console, progress_console
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.progress import BatchDisplay
@@ -72,6 +72,8 @@ def batch(
     check_settings([task.problem for task in tasks], settings)
     devices = choose_devices(device)
     console = progress_console()
+    if wants := needy([task.problem for task in tasks]):
+        console.print(wants)
     tally: Counter[str] = Counter()
     with (
         leaving_at_once("interrupted; what was judged is kept, and the same command goes on from there"),

@@ -38,11 +38,11 @@ class BatchDisplay:
     def show(self, record: Record) -> None:
         """A record that is kept."""
         self._progress.advance(self._bar)
-        self._print(_line(record))
+        self._print(record_line(record))
 
     def show_retry(self, record: Record) -> None:
         """A fault of ours or the machine's, which comes up again at the end."""
-        self._print(Text.assemble(("to be tried again: ", "dim"), _line(record)))
+        self._print(Text.assemble(("to be tried again: ", "dim"), record_line(record)))
 
     def _print(self, line: Text) -> None:
         """One line of a terminal, cut where it is too long; all of it where it goes to a file."""
@@ -74,7 +74,8 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def _line(record: Record) -> Text:
+def record_line(record: Record) -> Text:
+    """A record in one line, its verdict in colour."""
     line = Text(one_line(record))
     line.stylize(STYLES[record.verdict.kind], 0, line.plain.index("  "))
     return line

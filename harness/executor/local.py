@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ class _Stop(Exception):
 
 
 def run(
-    tasks: Sequence[T],
+    tasks: Iterable[T | None],
     *,
     prepare: Callable[[T], P],
     devices: Sequence[D],
@@ -28,13 +28,16 @@ def run(
 
     At most `builders` tasks are prepared at once and `ahead` wait for a device. The first exception of either
     function ends the run and is raised here; closing the iterator ends it too. Work under way is waited for.
+
+    Tasks are taken as builders become free, so more of them may come while others are judged: a source that has none
+    at the moment, but may have later, gives None after a short while.
     """
-    waiting: queue.Queue[T] = queue.Queue()
-    for task in tasks:
-        waiting.put(task)
+    source = iter(tasks)
+    taking = threading.Lock()
+    taken = 0
     prepared: queue.Queue[P] = queue.Queue(maxsize=ahead)
-    results: queue.Queue[tuple[R | None, BaseException | None]] = queue.Queue()
-    stop = threading.Event()
+    results: queue.Queue[tuple[R] | BaseException | None] = queue.Queue()
+    stop, exhausted = threading.Event(), threading.Event()
 
     def guarded(work: Callable[[], None]) -> Callable[[], None]:
         def body() -> None:
@@ -43,7 +46,7 @@ def run(
             except _Stop:
                 return
             except BaseException as error:  # noqa: BLE001  # raised again in the caller's thread
-                results.put((None, error))
+                results.put(error)
 
         return body
 
@@ -55,13 +58,25 @@ def run(
                 continue
         raise _Stop
 
+    def take() -> T | None:
+        nonlocal taken
+        with taking:
+            if exhausted.is_set():
+                raise _Stop
+            try:
+                task = next(source)
+            except StopIteration:
+                exhausted.set()
+                results.put(None)  # wakes who waits for results: there may be no more to come
+                raise _Stop from None
+            taken += task is not None
+            return task
+
     def build() -> None:
         while not stop.is_set():
-            try:
-                task = waiting.get_nowait()
-            except queue.Empty:
-                return
-            put(prepare(task))
+            task = take()
+            if task is not None:
+                put(prepare(task))
 
     def use(device: D) -> None:
         while not stop.is_set():
@@ -69,7 +84,7 @@ def run(
                 item = prepared.get(timeout=0.05)
             except queue.Empty:
                 continue
-            results.put((judge(device, item), None))
+            results.put((judge(device, item),))
 
     threads = [threading.Thread(target=guarded(build), name=f"builder-{index}") for index in range(builders)]
     threads += [
@@ -79,11 +94,14 @@ def run(
     for thread in threads:
         thread.start()
     try:
-        for _ in tasks:
-            result, error = results.get()
-            if error is not None:
-                raise error
-            yield result  # type: ignore[misc]  # None only beside an error
+        given = 0
+        while not (exhausted.is_set() and given == taken):
+            result = results.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is not None:
+                given += 1
+                yield result[0]
     finally:
         stop.set()
         for thread in threads:

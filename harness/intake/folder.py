@@ -4,14 +4,18 @@ Which problem a file of a folder answers is read from, in this order:
 
 1. `generations.csv` in the folder: columns `file` (relative to it) and `problem`, and if wanted `sample` and `model`.
    Where it stands, nothing else in the folder is read.
-2. KernelBench's file names: `level_1_problem_19_sample_0_kernel.py`.
-3. A folder named like a problem (`19_ReLU`, or any name where the file's own is one of a sample): `19_ReLU/a.txt`,
+2. The `.json` of the same name that `harness generate` keeps beside its submissions, which also tells turn, parent and
+   tokens.
+3. KernelBench's file names: `level_1_problem_19_sample_0_kernel.py`.
+4. A folder named like a problem (`19_ReLU`, or any name where the file's own is one of a sample): `19_ReLU/a.txt`,
    `level1/19_ReLU/0.py`, `softmax/sample_2.py`. The sample is the last number in the file's name, 0 where it has none.
-4. A file named like a problem: `19_ReLU.txt`, `level1/19_ReLU.md`, `19_ReLU_sample_1.py`; failing all else, any
+5. A file named like a problem: `19_ReLU.txt`, `level1/19_ReLU.md`, `19_ReLU_sample_1.py`; failing all else, any
    file's stem is its problem's name.
 
 Folders above those that name the set and the problem name the model: `gpt-x/level_1_problem_19_sample_0_kernel.py`.
-Files that are not `.py`, `.txt` or `.md`, hidden ones and `README` files are no submissions.
+Where none does, the `generation_config.yaml` that KernelBench leaves in its `runs/NAME` may.
+Files that are not `.py`, `.txt` or `.md`, hidden ones, `README` files and KernelBench's logged prompts
+(`level_1_problem_19_sample_0_prompt.txt`) are no submissions.
 """
 
 import csv
@@ -19,24 +23,32 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+import pydantic_core
+from pydantic import ValidationError
 
 from harness.errors import InputError
 from harness.intake.extract import MAX_SUBMISSION
 from harness.schema import Submission
+from harness.schema.generation import Generation
 
 TABLE = "generations.csv"
+GENERATION_CONFIG = "generation_config.yaml"
 SUFFIXES = (".py", ".txt", ".md")
 
 _KERNELBENCH = re.compile(r"(?P<problem>level_\d+_problem_\d+)_sample_(?P<sample>\d+)(?:_kernel)?")
-_PROBLEM = re.compile(r"\d+_[A-Za-z]\w*|level_\d+_problem_\d+")
-_PROBLEM_SAMPLE = re.compile(r"(?P<problem>\d+_[A-Za-z]\w*?)(?:_sample_(?P<sample>\d+))?(?:_kernel)?")
+_PROMPT = re.compile(r"level_\d+_problem_\d+_sample_\d+_prompt")
+_PROBLEM = re.compile(r"\d+_[A-Za-z][\w.+-]*|level_\d+_problem_\d+")
+_PROBLEM_SAMPLE = re.compile(r"(?P<problem>\d+_[A-Za-z][\w.+-]*?)(?:_sample_(?P<sample>\d+))?(?:_kernel)?")
 _SET = re.compile(r"level_?\d+")
 _SAMPLE_NAME = re.compile(
     r"(?:sample|attempt|response|completion|generation|output|candidate|solution|kernel)?[_-]?\d*(?:_kernel)?",
     re.IGNORECASE,
 )
+# A line `model_name: gpt-x` at the top level, as yaml.dump writes it; YAML itself is not needed for that.
+_MODEL_NAME = re.compile(r"""^model_name:[ ]+(?P<quote>['"]?)(?P<name>[^'"\n]+)(?P=quote)[ ]*$""", re.MULTILINE)
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 _MOST_DIGITS = 9  # of a sample's number; longer runs of digits are somebody's hash or time stamp
 
@@ -73,13 +85,39 @@ def read_folder(folder: Path) -> list[Submission]:
     table = folder / TABLE
     if table.is_file():
         return _read_table(table)
-    submissions = [_read(folder / name, name=str(name), place=_place_of(name)) for name in _files(folder)]
+    model = _generated_by(folder)
+    submissions = [_read_named(folder, name, model) for name in _files(folder)]
     if not submissions:
         raise InputError(
             f"{folder} holds no submissions: put files named like level_1_problem_19_sample_0_kernel.py or 19_ReLU.txt "
             f"there, one folder a problem, or a {TABLE}."
         )
     return submissions
+
+
+def _read_named(folder: Path, name: PurePosixPath, model: str) -> Submission:
+    """A file whose own name, or what lies beside it, tells what it answers; `model` made it if neither says who did."""
+    generation = _generation(folder / name)
+    place = _place_of(name)
+    read = _read(folder / name, name=str(name), place=place if place.model else replace(place, model=model))
+    if generation is None:
+        return read
+    return generation.submission(str(name)).model_copy(update={"text": read.text, "sha256": read.sha256})
+
+
+def _generation(path: Path) -> Generation | None:
+    """What `harness generate` kept beside a submission; None where there is nothing of its own."""
+    beside = path.with_suffix(".json")
+    try:
+        content = beside.read_bytes()
+        if pydantic_core.from_json(content)["kind"] != "generation":
+            return None
+    except (OSError, ValueError, TypeError, LookupError):  # no file, no JSON, no object, or somebody else's
+        return None
+    try:
+        return Generation.model_validate_json(content)
+    except ValidationError as error:
+        raise InputError(f"{beside} is not what this harness wrote there: restore it, or remove it.") from error
 
 
 def _read(path: Path, *, name: str, place: _Place | None) -> Submission:
@@ -115,7 +153,19 @@ def _files(folder: Path) -> list[PurePosixPath]:
 
 def _is_submission(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.suffix in SUFFIXES and not name.startswith((".", "__")) and path.stem.upper() != "README"
+    if path.suffix not in SUFFIXES or name.startswith((".", "__")) or path.stem.upper() == "README":
+        return False
+    return not _PROMPT.fullmatch(path.stem)
+
+
+def _generated_by(folder: Path) -> str:
+    """The model that KernelBench's configuration in the folder names; empty where there is none."""
+    try:
+        text = (folder / GENERATION_CONFIG).read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not there, or nothing that can be read: then nobody names the model
+        return ""
+    match = _MODEL_NAME.search(text)
+    return match["name"].strip() if match and match["name"] not in ("null", "~") else ""
 
 
 def _natural(text: str) -> tuple[tuple[tuple[int, str], ...], str]:
@@ -125,7 +175,7 @@ def _natural(text: str) -> tuple[tuple[tuple[int, str], ...], str]:
 
 
 def _place_of(path: PurePosixPath) -> _Place:
-    """What a path relative to the batch's folder says; the rules of the module's docstring, 2 to 4."""
+    """What a path relative to the batch's folder says; the rules of the module's docstring, 3 to 5."""
     folders, stem = path.parts[:-1], path.stem
     if match := _KERNELBENCH.fullmatch(stem):
         return _Place(match["problem"], _number(match["sample"]), "/".join(folders))

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -117,22 +117,29 @@ def run_batch(
     pending = remaining(tasks, run)
     if not pending:
         return
-    for seat in session.seats:
-        seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
     again: list[Task] = []
-    for task, evaluated in _judged(pending, session=session, builders=builders):
+    for task, evaluated in judged(pending, session=session, builders=builders):
         if evaluated.fault is None:
             run.append(evaluated.record, evaluated.attachments)
             yield evaluated.record
         else:
             again.append(task)
             on_retry(evaluated.record)
-    for _, evaluated in _judged(again, session=session, builders=builders):
+    if not again:
+        return
+    for _, evaluated in judged(again, session=session, builders=builders):
         run.append(evaluated.record, evaluated.attachments)
         yield evaluated.record
 
 
-def _judged(tasks: Sequence[Task], *, session: Session, builders: int) -> Iterator[tuple[Task, Evaluated]]:
+def judged(tasks: Iterable[Task | None], *, session: Session, builders: int) -> Iterator[tuple[Task, Evaluated]]:
+    """Judge each task, in the order in which they finish; a source that waits for more gives None meanwhile.
+
+    What met a fault of ours or of the machine says so and is yielded like the others. Raises as `run_batch` does.
+    """
+    for seat in session.seats:
+        seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
+
     def prepare(task: Task) -> tuple[Task, Draft]:
         settings = settings_for(task.problem, session.settings)
         draft = begin(task.submission, task.problem, session=session, settings=settings)

@@ -189,7 +189,7 @@ class Session:
         self.readable = (self._cache.root / "tools",)
         """What workers may read beside the base system: the libraries of ours that built extensions are linked to."""
         self.readable[0].mkdir(parents=True, exist_ok=True)
-        self._builders: dict[DeviceKind, Builder] = {}
+        self._builders: dict[tuple[DeviceKind, bool], Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
 
@@ -201,12 +201,14 @@ class Session:
     def device_names(self) -> str:
         return ", ".join(seat.device.name for seat in self.seats)
 
-    def build(self, kind: DeviceKind, request: BuildRequest, candidate: Candidate) -> Artifact | BuildFailure:
+    def build(
+        self, kind: DeviceKind, request: BuildRequest, candidate: Candidate, *, inspected: bool = False
+    ) -> Artifact | BuildFailure:
         """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
 
-        Thread-safe.
+        `inspected` builds are for the tools of `harness.inspect`. Thread-safe.
         """
-        outcome = self._builder(kind).build(request, deadline_s=self.settings.build_timeout_s)
+        outcome = self._builder(kind, inspected).build(request, deadline_s=self.settings.build_timeout_s)
         if isinstance(outcome, Artifact):
             return outcome
         texts = {
@@ -214,17 +216,18 @@ class Session:
         }
         return outcome.model_copy(update=texts)
 
-    def _builder(self, kind: DeviceKind) -> Builder:
+    def _builder(self, kind: DeviceKind, inspected: bool) -> Builder:
         with self._guard:
-            if kind not in self._builders:
-                self._builders[kind] = Builder(
+            if (kind, inspected) not in self._builders:
+                self._builders[kind, inspected] = Builder(
                     cache=self._cache,
                     target=kind,
                     arch=self.seats[0].seated.arch if kind == "cuda" else None,
                     choice=self.settings.toolchain,
+                    inspected=inspected,
                     on_status=self._on_phase,
                 )
-            return self._builders[kind]
+            return self._builders[kind, inspected]
 
     def close(self) -> None:
         for seat in self.seats:

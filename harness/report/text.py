@@ -42,7 +42,7 @@ def one_line(record: Record) -> str:
     submission = record.submission
     sample = f" (sample {submission.sample})" if submission.sample else ""
     asked = f"{one_cell(record.problem.title)}  {one_cell(submission.path)}{sample}"
-    return f"{_word(record.verdict):<10}  {asked}  {_outcome(record)}"
+    return f"{_word(record.verdict):<10}  {asked}  {outcome(record)}"
 
 
 def report(record: Record, *, source: str | None = None) -> RenderableType:
@@ -301,7 +301,7 @@ def _isolation(record: Record) -> Iterator[tuple[str, Text]]:
         yield "isolation", Text("none", style="yellow")
 
 
-def _outcome(record: Record) -> str:
+def outcome(record: Record) -> str:
     match record.verdict:
         case Correct():
             return interval_text(record.timing.speedup) if record.timing else "not timed"

@@ -89,7 +89,7 @@ def _limit(plan: Plan) -> str | None:
         resource.RLIMIT_RTPRIO: 0,
         resource.RLIMIT_NICE: 0,
     }
-    if not plan.devices:  # CUDA reserves address space far beyond what it uses
+    if not (plan.devices or limits.sparse_memory):  # CUDA reserves address space far beyond what it uses
         wanted[resource.RLIMIT_DATA] = processes.data_bytes() + limits.memory_bytes
     own_count = plan.inside_namespaces and host.kernel() >= (5, 14)  # before, the count was the host user's
     if plan.slot is not None or own_count:

@@ -28,6 +28,8 @@ class Limits(Frozen):
     `memory_bytes` counts private and shared memory beyond what the prepared process brought along; `cpu_s` is user
     plus system time; `processes` counts threads too (128 cores alone make 128 OpenMP threads); `file_bytes` is the
     size of one file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
+    `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
+    terabytes): what they use is bounded all the same, what they reserve is not.
     """
 
     memory_bytes: int = 16 * GIB
@@ -37,6 +39,7 @@ class Limits(Frozen):
     scratch_bytes: int = 2 * GIB
     log_bytes: int = 64 * 1024
     open_files: int = 4096
+    sparse_memory: bool = False
 
 
 class Policy(Frozen):

@@ -132,14 +132,19 @@ class Profile(Frozen):
     kernels: tuple[Kernel, ...] = ()
 
 
+ToolName = Literal["memcheck", "racecheck", "initcheck", "ncu"]
+
+
 class ToolReport(Frozen):
     """What a tool that was asked for found: compute-sanitizer, AddressSanitizer, Nsight Compute.
 
-    `lines` are 1-based lines of the candidate that the findings mean. The whole output is an attachment.
+    `ran` is False where it came to no result (unsupported here, not permitted, out of time); it is then not `clean`
+    either. `lines` are 1-based lines of the candidate that the findings mean. The whole output is an attachment.
     """
 
-    tool: Literal["memcheck", "racecheck", "initcheck", "ncu"]
+    tool: ToolName
     clean: bool
+    ran: bool = True
     summary: str
     lines: tuple[int, ...] = ()
 

@@ -42,8 +42,8 @@ class Submission(Frozen):
     """What somebody handed in, before anything was taken out of it.
 
     `path` is how the user named it (relative to the folder of a batch); with `problem`, `sample`, `model` and the
-    `sha256` of its text it is the identity that a batch resumes by. `problem` is the name to look up, None where the caller says it. For the rest see
-    `SubmissionRef`.
+    `sha256` of its text it is the identity that a batch resumes by. `problem` is the name to look up, None where the
+    caller says it. For the rest see `SubmissionRef`.
     """
 
     path: str

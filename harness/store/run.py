@@ -21,6 +21,7 @@ from harness.store.manifest import MANIFEST_VERSION, Manifest
 
 MANIFEST_NAME = "manifest.json"
 ARTIFACTS_NAME = "artifacts"
+GENERATIONS_NAME = "generations"
 ARTIFACT_CAP_BYTES = 64 * 1024
 _SHARD_FILE = re.compile(r"records-(\d+)-of-(\d+)\.jsonl")
 
@@ -146,7 +147,7 @@ def open_run(
             manifests contradict each other.
         MachineError: the disk is full or broken.
     """
-    folder = _folder_of(run, root)
+    folder = run_folder(run, root)
     if not create:
         if not folder.is_dir():
             raise StoreError(_not_found(run, folder, root))
@@ -164,7 +165,8 @@ def run_names(root: Path = Path("runs")) -> list[str]:
     return sorted(path.parent.name for path in root.glob(f"*/{MANIFEST_NAME}"))
 
 
-def _folder_of(run: str | Path, root: Path) -> Path:
+def run_folder(run: str | Path, root: Path = Path("runs")) -> Path:
+    """The folder that `run` means, be it there or not. Raises StoreError for an empty name."""
     if isinstance(run, Path):
         return run
     if not run.strip():
@@ -205,7 +207,8 @@ def _settled_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest of a run that is about to be written: ours if it is new, else the one there, which must agree."""
     with disk_faults(folder):
         make_folder(folder)
-        strangers = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+        ours = (GENERATIONS_NAME,)  # what a model answered may lie here before anything is judged
+        strangers = [path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in ours]
     path = folder / MANIFEST_NAME
     if strangers and not path.exists():
         raise StoreError(

@@ -1,5 +1,6 @@
 """One session for all candidates of the folder: one prepared process, one judge."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,14 +9,11 @@ import pytest
 from harness.pipeline.session import Session, open_session
 from harness.pipeline.settings import Settings
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))  # the corpus is read by a benchmark too
+
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
     settings = Settings(timeout_s=5, timing_s=0.3, memory_bytes=4 << 30)
     with open_session("cpu", settings) as opened:
         yield opened
-
-
-@pytest.fixture(scope="session")
-def data() -> Path:
-    return Path(__file__).parent.parent / "data"

@@ -15,7 +15,7 @@ from harness.pipeline.evaluate import examine
 from harness.schema import Record
 from harness.store import open_run
 
-ADVERSARIAL = Path(__file__).parent.parent / "adversarial"
+ADVERSARIAL = {path.stem: path for path in (Path(__file__).parent.parent / "adversarial").glob("*/*.py")}
 COMPILED = """
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -338,9 +338,9 @@ TEN = {
 @pytest.mark.slow  # one of them is compiled with torch's own headers where no test before this one has done it
 @pytest.mark.timeout(500)
 def test_the_batch_around_ten_that_fail_in_ten_ways_completes(here, start):
-    texts = {name: path.read_text() for name in TEN if (path := ADVERSARIAL / f"{name}.py").exists()}
+    texts = {name: ADVERSARIAL[name].read_text() for name in TEN if name in ADVERSARIAL}
     texts["is_no_python"] = "class ModelNew(:\n"
-    texts["forks"] = (ADVERSARIAL / "forks_without_end.py").read_text()
+    texts["forks"] = ADVERSARIAL["forks_without_end"].read_text()
     texts["right"] = (here / "right.py").read_text()
     lay(here / "sub", {f"{name}/19_ReLU/0.py": text for name, text in texts.items()})
     arguments = ["batch", "sub", "--run", "r", "--device", "cpu", "--timeout", "5", "--memory", "4", "--timing", "0"]
@@ -394,7 +394,7 @@ def path_with(mark: str) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, failing, number):
     mark = f"mark-{random.getrandbits(64):x}"
-    endless = (ADVERSARIAL / "loops_on_import.py").read_text()
+    endless = ADVERSARIAL["loops_on_import"].read_text()
     lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": endless, "19_ReLU/2.py": failing})
     process = start(["batch", "sub", "--run", "r", "--device", "cpu", "--builders", "1"], here, PATH=path_with(mark))
     wait_for_records(here / "runs/r/records.jsonl", 1, process)
@@ -425,8 +425,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     names = [name for name, count in MIXTURE.items() for _ in range(count)]
     chance.shuffle(names)
     texts = {
-        name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL / f"{name}.py").read_text()
-        for name in MIXTURE
+        name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL[name]).read_text() for name in MIXTURE
     }
     lay(here / "sub", {f"19_ReLU/{number}.py": texts[name] for number, name in enumerate(names)})
     arguments = ["batch", "sub", "--run", "r", "--device", "cpu", "--timing", "0", "--timeout", "20"]

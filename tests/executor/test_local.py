@@ -65,3 +65,55 @@ def test_closing_the_iterator_ends_the_run():
 
 def test_nothing_to_do_is_done_at_once():
     assert list(run([], prepare=lambda n: n, devices=["a"], judge=lambda d, n: n, builders=1)) == []
+
+
+def test_tasks_that_come_while_others_are_judged_are_done_too():
+    def source():
+        for task in range(5):
+            yield task
+            while len(done) <= task:  # the next one comes of the last one's result
+                time.sleep(0.001)
+                yield None
+
+    done = []
+    for result in run(source(), prepare=lambda n: n, devices=["a", "b"], judge=lambda device, n: n, builders=3):
+        done.append(result)
+    assert done == [0, 1, 2, 3, 4]
+
+
+def test_a_source_that_ends_while_its_last_task_is_judged_ends_the_run():
+    release = threading.Event()
+
+    def source():
+        yield "last"
+        release.set()
+
+    def judge(device, task):
+        assert release.wait(5)
+        time.sleep(0.05)  # the source ends before this does
+        return task
+
+    assert list(run(source(), prepare=str, devices=["a"], judge=judge, builders=2)) == ["last"]
+
+
+def test_a_source_that_raises_ends_the_run():
+    def source():
+        yield 1
+        raise KeyError("source")
+
+    with pytest.raises(KeyError, match="source"):
+        list(run(source(), prepare=lambda n: n, devices=["a"], judge=lambda device, n: n, builders=2))
+
+
+def test_closing_the_iterator_ends_a_run_whose_source_only_waits():
+    def source():
+        yield 1
+        while True:
+            time.sleep(0.01)
+            yield None
+
+    before = threading.active_count()
+    results = run(source(), prepare=lambda n: n, devices=["a"], judge=lambda device, n: n, builders=3)
+    assert next(results) == 1
+    results.close()
+    assert threading.active_count() == before

@@ -151,3 +151,40 @@ def test_a_missing_file_and_a_folder_are_one_sentence_each(tmp_path: Path) -> No
         read_submission(tmp_path / "missing.py")
     with pytest.raises(InputError, match=r"is a folder; .*harness batch"):
         read_submission(tmp_path)
+
+
+KERNELBENCH_RUN = ("level_1_problem_1_sample_0_kernel.py", "level_1_problem_2_sample_0_kernel.py")
+
+
+@pytest.mark.parametrize(
+    ("config", "model"),
+    [
+        ("level: 1\nmax_tokens: 4096\nmodel_name: deepseek-coder\nrun_name: x\n", "deepseek-coder"),
+        ("model_name: 'anthropic/claude: new'\n", "anthropic/claude: new"),
+        ("model_name: null\n", ""),
+        ("server:\n  model_name: nested\n", ""),
+        ("- not: [yaml\n", ""),
+    ],
+)
+def test_a_run_of_kernelbench_is_taken_as_it_is(tmp_path: Path, config: str, model: str) -> None:
+    write(tmp_path, *KERNELBENCH_RUN, "level_1_problem_1_sample_0_prompt.txt", "eval_results.json")
+    (tmp_path / "generation_config.yaml").write_text(config)
+    assert told(read_folder(tmp_path)) == [
+        (KERNELBENCH_RUN[0], "level_1_problem_1", 0, model),
+        (KERNELBENCH_RUN[1], "level_1_problem_2", 0, model),
+    ]
+
+
+def test_a_folder_that_names_the_model_goes_before_the_configuration(tmp_path: Path) -> None:
+    write(tmp_path, f"gpt-x/{KERNELBENCH_RUN[0]}", KERNELBENCH_RUN[1])
+    (tmp_path / "generation_config.yaml").write_text("model_name: gpt-y\n")
+    assert [one.model for one in read_folder(tmp_path)] == ["gpt-x", "gpt-y"]
+
+
+def test_names_of_level_4_have_hyphens(tmp_path: Path) -> None:
+    name = "1_EleutherAI-gpt-neo-2p7B_bs32_seq256"
+    write(tmp_path, f"{name}/attempt.txt", f"level4/{name}_sample_2.py")
+    assert told(read_folder(tmp_path)) == [
+        (f"level4/{name}_sample_2.py", f"level4/{name}", 2, ""),
+        (f"{name}/attempt.txt", name, 0, ""),
+    ]

@@ -1,26 +1,28 @@
-"""The page: records -> one self-contained HTML file that needs no network. Pure: nothing is read or written here.
+"""The page: records -> one self-contained HTML file that needs no network. Pure: nothing is written here.
 
-from harness.report.page import render
-html = render({run.name: run.records()}, lambda name, record: ..., title="h200-documents")
+    harness leaderboard RUN... --format html -o page.html
+
+`content` makes plain data of the records, `details` packs what a reader sees of one submission, `document` puts data,
+scripts and styles (`assets/`) and the vendored libraries (`vendor/`) into one file.
 """
 
-import html
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
+from harness.report.page.content import Attachments, content
+from harness.report.page.document import document
 from harness.schema import Record
 
-Attachments = Callable[[str, Record], Mapping[str, str]]
+__all__ = ["Attachments", "render"]
 
 
 def render(runs: Mapping[str, Iterable[Record]], attachments: Attachments, *, title: str) -> str:
     """The records of `runs` (name -> records, as `rows.leaderboard` takes them) as one HTML file.
 
-    Each record is looked at once, so they may be read as they go.
+    Each record is looked at once and not kept, so they may be read as they go.
 
     Args:
         attachments: run's name and record -> file name -> text ("candidate.py", "build.log", ...); asked only for
-            those records whose details have a place on the page.
+            the records whose details have a place on the page, which are the first ones (see `details`).
         title: the page's heading.
     """
-    count = sum(1 for records in runs.values() for _ in records)
-    return f"<!doctype html><title>{html.escape(title)}</title><p>{count} records"
+    return document(content(runs, attachments, title=title), title=title)

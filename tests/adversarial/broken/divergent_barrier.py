@@ -1,4 +1,4 @@
-"""wrong/values: reads shared memory that other threads write, without a barrier."""
+"""failed/exception (cpu): half of a warp waits at a shuffle that the other half never reaches."""
 
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -7,17 +7,17 @@ SOURCE = """
 #include <torch/extension.h>
 
 __global__ void relu_kernel(const float* x, float* y, int n) {
-    __shared__ float tile[256];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    tile[threadIdx.x] = i < n ? x[i] : 0;
-    float v = tile[255 - threadIdx.x];
-    if (i < n) y[i - threadIdx.x + 255 - threadIdx.x] = v > 0 ? v : 0;
+    float v = i < n ? x[i] : 0;
+    if (threadIdx.x % 32 < 16) v = __shfl_sync(0xffffffffu, v, 0);
+    else __syncthreads();
+    if (i < n) y[i] = v;
 }
 
 torch::Tensor relu_cuda(torch::Tensor x) {
     auto y = torch::empty_like(x);
     int n = x.numel();
-    relu_kernel<<<n / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
 """

@@ -1,4 +1,4 @@
-"""failed/exception C12: launches blocks of 2048 threads, which no GPU has."""
+"""correct control: a plain CUDA kernel."""
 
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -14,7 +14,7 @@ __global__ void relu_kernel(const float* x, float* y, int n) {
 torch::Tensor relu_cuda(torch::Tensor x) {
     auto y = torch::empty_like(x);
     int n = x.numel();
-    relu_kernel<<<(n + 2047) / 2048, 2048>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
 """

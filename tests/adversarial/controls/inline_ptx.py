@@ -1,4 +1,7 @@
-"""correct control: a CUDA kernel, emulated where there is no GPU."""
+"""failed/not-emulated control: inline PTX, which the emulation does not know and says so.
+
+On a GPU: correct
+"""
 
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -7,6 +10,8 @@ SOURCE = """
 #include <torch/extension.h>
 
 __global__ void relu_kernel(const float* x, float* y, int n) {
+    int lane;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] > 0 ? x[i] : 0;
 }

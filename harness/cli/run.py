@@ -1,0 +1,108 @@
+"""`harness run`: ask a model, judge what it answers as it comes, and rank it."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.generate import RUN, complain, print_prompts, summary
+from harness.cli.generating import Price, generating, precision, server_of, wanted_of
+from harness.cli.options import judging, settings_of
+from harness.errors import MachineError
+
+
+@click.command()
+@RUN
+@judging
+@precision
+@generating
+@click.option("--builders", type=click.IntRange(min=1), help="Submissions built at once.  [default: cores - devices]")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    run: str,
+    problems: Path | None,
+    device: str,
+    base_url: str,
+    key_env: str,
+    deadline_s: float,
+    concurrency: int,
+    price: Price | None,
+    dry_run: bool,
+    builders: int | None,
+    **options: Any,
+) -> None:
+    """Ask a model, judge its answers as they come, rank it: generate, batch and leaderboard in one.
+
+    With --turns N each verdict but the last goes back to the model: compiler errors, how wrong it is and where, how
+    fast it is, never an expected value. Stop it as you like: started again, it goes on.
+
+    \b
+    Exit status: 0 all answered and judged, 2 bad usage or input,
+    3 some were not, through a fault of ours, of the server or of the machine.
+    """
+    from harness.catalog import open_catalog
+    from harness.cli.console import output_console, progress_console
+    from harness.cli.generation_display import GenerationDisplay
+    from harness.cli.interrupt import leaving_at_once
+    from harness.cli.leaderboard import leaderboard
+    from harness.generate.folder import open_generations
+    from harness.pipeline.generating import run_generating
+    from harness.pipeline.run import check_settings, default_builders, open_batch_run
+    from harness.pipeline.session import choose_devices, open_session
+    from harness.store import GENERATIONS_NAME
+
+    catalog = open_catalog(problems)
+    judge_options = {name: options.pop(name) for name in list(options) if name in _JUDGE_OPTIONS}
+    wanted = wanted_of(catalog, **options)
+    if dry_run:
+        print_prompts(wanted)
+        return
+    server = server_of(base_url=base_url, key_env=key_env, deadline_s=deadline_s)
+    settings = settings_of(**judge_options).model_copy(update={"precision": options["precision"]})
+    check_settings(wanted.plan.problems, settings)
+    devices = choose_devices(device)
+    tally: Counter[str] = Counter()
+    with (
+        leaving_at_once(
+            "interrupted; all that was answered and judged is kept, and the same command goes on from there"
+        ),
+        open_batch_run(run, settings=settings, catalog=catalog, device=device, shard=(1, 1)) as opened,
+        open_generations(opened.folder / GENERATIONS_NAME, wanted.settings) as folder,
+        GenerationDisplay(
+            progress_console(),
+            model=wanted.settings.model,
+            price=price,
+            device=", ".join(choice.name for choice in devices),
+        ) as display,
+        open_session(device, settings) as session,
+    ):
+        for record in run_generating(
+            wanted.plan,
+            folder=folder,
+            server=server,
+            concurrency=concurrency,
+            run=opened,
+            session=session,
+            builders=builders or default_builders(len(devices)),
+            watcher=display,
+            on_found=display.found,
+            on_retry=display.show_retry,
+        ):
+            tally[record.verdict.kind] += 1
+            display.judged(record)
+    ctx.invoke(leaderboard, runs=(str(opened.folder.resolve()),))
+    output_console().print(
+        f"\n{summary(display.outcomes)}; {display.used}; {sum(tally.values())} judged now", soft_wrap=True
+    )
+    complain(display.outcomes)
+    if faults := tally["infrastructure"]:
+        raise MachineError(
+            f"{faults} could not be judged, which is no fault of theirs: see the lines above, and give the same "
+            "command again once that is mended"
+        )
+
+
+_JUDGE_OPTIONS = ("workload", "extract", "toolchain", "isolation", "timeout_s", "timing_s", "memory_gib")

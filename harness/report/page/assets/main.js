@@ -1,0 +1,100 @@
+// Puts the parts together and redraws them when what is looked at changes.
+
+const leaderboardTable = makeLeaderboard();
+const matrix = makeMatrix(byId("matrix-body"));
+const submissionsTable = makeSubmissions(byId("submissions-body"));
+const figures = {
+  fastP: chartFigure("fast_p: how many are correct and p times as fast"),
+  histogram: chartFigure("Speed-ups of the correct"),
+  roofline: chartFigure("Distance to the roofline"),
+};
+
+function redraw() {
+  const submissions = submissionsInScope();
+  const board = boardInScope();
+  leaderboardTable.show(board);
+  matrix.show(submissions, board);
+  submissionsTable.show(submissions);
+  drawCharts(submissions, board);
+}
+
+function drawCharts(submissions = submissionsInScope(), board = boardInScope()) {
+  drawFastP(figures.fastP, board);
+  drawHistogram(figures.histogram, submissions);
+  drawRoofline(figures.roofline, submissions);
+}
+
+// A choice is offered where there are several.
+function makeScope() {
+  const choose = (key) => (value) => { scope[key] = value; redraw(); };
+  const fields = [["level", LEVELS], ["model", MODELS.map(modelName)], ["run", RUNS], ["place", PLACES, "device"]];
+  const offered = fields.filter(([, values]) => values.length > 1);
+  byId("scope").append(...offered.map(([key, values, word]) => select(word ?? key, [...values].sort(COLLATOR.compare), choose(key))));
+  byId("scope").hidden = offered.length === 0;
+}
+
+function summarise() {
+  const problems = count(DATA.problems.length, "problem");
+  const kept = DATA.details.length;
+  const held = kept < TOTAL ? `It holds source, logs and samples of the first ${kept.toLocaleString("en")} submissions; those of the others are in their runs' folders.` : "It holds the source, logs and samples of all of them.";
+  byId("summary").textContent = `${count(TOTAL, "submission")} to ${problems} by ${count(MODELS.length, "model")}. ${held} One file of ${byId("summary").dataset.size}, no network.`;
+}
+
+const THEMES = ["system", "light", "dark"];
+
+function makeTheme() {
+  const button = byId("theme");
+  const set = (theme) => {
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    button.textContent = `Theme: ${theme}`;
+    button.dataset.theme = theme;
+  };
+  set(remembered("theme") ?? "system");
+  button.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(button.dataset.theme) + 1) % THEMES.length];
+    set(next);
+    remember("theme", next);
+    recolour();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+}
+
+function recolour() {
+  drawCharts();
+  leaderboardTable.show(boardInScope());
+  if (current.submission >= 0) openDetail(current.submission, current.list);
+}
+
+// A page that was opened as a file may be forbidden to keep anything; then nothing is remembered.
+function remembered(key) {
+  try {
+    return THEMES.find((theme) => theme === localStorage.getItem(`kernel-harness-${key}`));
+  } catch {
+    return undefined;
+  }
+}
+
+function remember(key, value) {
+  try {
+    localStorage.setItem(`kernel-harness-${key}`, value);
+  } catch {
+    // See above.
+  }
+}
+
+function followAddress() {
+  const found = /^#submission-(\d+)$/.exec(location.hash);
+  if (found && Number(found[1]) < TOTAL) openDetail(Number(found[1]));
+}
+
+makeTheme();
+makeScope();
+makeDetail();
+summarise();
+byId("leaderboard-body").append(leaderboardTable.element);
+byId("charts-body").append(figures.fastP, figures.histogram, figures.roofline);
+redraw();
+window.addEventListener("hashchange", followAddress);
+followAddress();
+document.documentElement.dataset.ready = "";
