@@ -57,6 +57,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "compile-max-autotune": "max-autotune",
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
+_AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -184,8 +185,9 @@ class JudgeProcess:
         known = self._audits.find(key)
         if known is None:
             self._channel.send(Phase(name="audit"))
-            detail = f"problem {problem.title}: the reference did not answer within {settings.timeout_s:g} s"
-            with self._deadline(settings.timeout_s, detail):
+            seconds = max(settings.timeout_s, _AUDIT_S)
+            detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
+            with self._deadline(seconds, detail):
                 known = audit(problem, tolerance=settings.tolerance)
             self._audits.keep(key, known)
         return known
