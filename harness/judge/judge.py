@@ -9,7 +9,7 @@ Seeds are drawn here, after the candidate was loaded; none that is still to come
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -313,11 +313,15 @@ class _Case:
                     measured = once()
                 return measured
 
-    def trace(self) -> Trace:
-        """A few calls under the candidate's own profiler, once nothing of it is timed any more."""
+    def trace(self) -> Trace | None:
+        """A few calls under the candidate's own profiler, once nothing of it is timed any more.
+
+        None where it fails at that: the profiler explains, and is not what a candidate was asked for.
+        """
         assert self._sets is not None
-        with self._phase("trace"):
+        with self._phase("trace"), suppress(SubjectFailed):
             return self._candidate.trace([call % self._sets.count for call in range(TRACED_CALLS)])
+        return None
 
     def _choose(self, calls: int) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and any other.
