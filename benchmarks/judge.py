@@ -232,7 +232,7 @@ def report_aa(rows: Rows) -> Report:
     for name in CASES:
         taken = [row for key, row in rows.items() if key.startswith(f"{name}/") and "timing" in row]
         if not taken:
-            lines.append(f"{name:15} not timed: {', '.join(sorted({outcome(rows[f'{name}/0'])}))}")
+            lines.append(f"{name:15} not timed: {outcome(rows[f'{name}/0'])}")
             continue
         values = [speedup(row) for row in taken]
         intervals = [row["timing"]["speedup"] for row in taken]
@@ -259,18 +259,15 @@ REPEATED = ("relu-64m", "conv2d", "gelu-64m", "matmul-4k", "relu_large/vectors",
 REPEAT_KEYS = tuple(f"{name}/{session}" for session in range(SESSIONS) for name in REPEATED)
 
 
-def kernel_task(name: str, key: str, *, precision: str = "fp32", work: int | None = None) -> Task:
-    """A candidate of `kernels/<problem>/<style>.py`; with `work` it does so many hundredths of its work."""
-    problem, _, _ = name.partition("/")
-    source = (MATERIAL / "kernels" / f"{name}.py").read_text()
-    if work is not None:
-        assert source.count("WORK = 100\n") == 1
-        source = source.replace("WORK = 100\n", f"WORK = {work}\n")
-    return Task(key, problem_named(problem), source, precision)
+def worked_task(name: str, key: str, work: int = 100) -> Task:
+    """A candidate of `padded/<problem>/<name>.py` that does so many hundredths of its work."""
+    source = (MATERIAL / "padded" / f"{name}.py").read_text()
+    assert source.count("WORK = 100\n") == 1
+    return Task(key, problem_named(name.partition("/")[0]), source.replace("WORK = 100\n", f"WORK = {work}\n"))
 
 
 def timed_task(name: str, key: str) -> Task:
-    return case_task(name, key) if name in CASES else kernel_task(name, key)
+    return case_task(name, key) if name in CASES else worked_task(name, key)
 
 
 def measure_repeat(bench: Bench, keys: Sequence[str]) -> Measured:
@@ -348,7 +345,7 @@ def measure_padded(bench: Bench, keys: Sequence[str]) -> Measured:
     tasks = []
     for key in keys:
         name, work, _ = key.rsplit("/", 2)
-        tasks.append(kernel_task(name, key, work=int(work)))
+        tasks.append(worked_task(name, key, int(work)))
     return rows_of(bench, tasks)
 
 
@@ -470,9 +467,12 @@ HONEST = tuple(
 
 
 def measure_honest(bench: Bench, keys: Sequence[str]) -> Measured:
-    return rows_of(
-        bench, [kernel_task(key, key, precision="fp16" if key.endswith("_fp16") else "fp32") for key in keys]
-    )
+    def task(key: str) -> Task:
+        source = (MATERIAL / "kernels" / f"{key}.py").read_text()
+        precision = "fp16" if key.endswith("_fp16") else "fp32"
+        return Task(key, problem_named(key.partition("/")[0]), source, precision)
+
+    return rows_of(bench, [task(key) for key in keys])
 
 
 def report_honest(rows: Rows) -> Report:

@@ -2,17 +2,27 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.options import judging, settings_of
+
+if TYPE_CHECKING:
+    from harness.schema.record import ToolName
 
 
 @click.command()
 @click.argument("submission", type=click.Path(path_type=Path))
 @click.option("--problem", required=True, metavar="NAME|FILE", help="The problem it answers.")
 @judging
+@click.option(
+    "--sanitize",
+    multiple=True,
+    type=click.Choice(["memcheck", "racecheck", "initcheck"]),
+    help="Run it once more under compute-sanitizer; without a GPU memcheck is AddressSanitizer.",
+)
+@click.option("--profile", is_flag=True, help="Run it once more under Nsight Compute.")
 @click.option("--run", metavar="RUN", help="Keep the record in this run as well: a name under runs/, or a path.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.pass_context
@@ -23,6 +33,8 @@ def evaluate(
     problem: str,
     problems: Path | None,
     device: str,
+    sanitize: "tuple[ToolName, ...]",
+    profile: bool,
     run: str | None,
     as_json: bool,
     **options: Any,
@@ -35,6 +47,7 @@ def evaluate(
     from harness.catalog import apply_settings, open_catalog, read_problem
     from harness.cli.console import output_console, progress_console
     from harness.cli.interrupt import leaving_at_once
+    from harness.inspect import require_tools
     from harness.intake import read_submission
     from harness.pipeline.evaluate import evaluate as evaluate_submission
     from harness.pipeline.run import open_eval_run
@@ -45,7 +58,10 @@ def evaluate(
     found = read_problem(Path(problem)) if _is_file(problem) else open_catalog(problems).find(problem)
     settings = settings_of(**options)
     apply_settings(found, settings.workload)  # what cannot be used is said before anything is started or written
-    choose_devices(device)
+    tools: list[ToolName] = list(dict.fromkeys(sanitize))
+    if profile:
+        tools.append("ncu")
+    require_tools(tools, on_gpu=choose_devices(device)[0].gpu is not None)
     with ExitStack() as opened:
         opened.enter_context(leaving_at_once("interrupted; nothing was judged"))
         kept = opened.enter_context(open_eval_run(run, settings=settings, device=device)) if run is not None else None
@@ -55,7 +71,7 @@ def evaluate(
                 status.update(name)
 
             with open_session(device, settings, on_phase=on_phase) as session:
-                evaluated = evaluate_submission(text, found, session=session, on_phase=on_phase)
+                evaluated = evaluate_submission(text, found, session=session, tools=tools, on_phase=on_phase)
         if as_json:
             click.echo(evaluated.record.model_dump_json(indent=2))
         else:

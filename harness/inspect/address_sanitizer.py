@@ -28,6 +28,7 @@ OPTIONS = {
 }
 _ERROR = re.compile(r"^==\d+==ERROR: AddressSanitizer: (.*)$", re.MULTILINE)
 _ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)", re.MULTILINE)
+_SIGNAL = re.compile(r"signal is caused by a (READ|WRITE) memory access")
 _WHERE = re.compile(r"^0x[0-9a-f]+ is located (.*?) \[0x", re.MULTILINE)
 _FRAME = re.compile(r"^\s+#\d+ .*$")
 
@@ -57,10 +58,12 @@ def read(log: str) -> Findings:
     if error is None:
         return Findings(summary=NOTHING)
     report = log[error.start() :]
-    access, where = _ACCESS.search(report), _WHERE.search(report)
+    access, where, signal = _ACCESS.search(report), _WHERE.search(report), _SIGNAL.search(report)
     summary = error.group(1).split(" on ", 1)[0].split(" (pc ", 1)[0]
     if access:
         summary += f": {access.group(1).lower()} of {access.group(2)} bytes"
+    if signal:
+        summary += f": {signal.group(1).lower()} at an address where there is no memory"
     if where:
         summary += f", {where.group(1).replace('region', 'block')}"
     own = next((frame for frame in _stack(report) if "candidate.py:" in frame), None)

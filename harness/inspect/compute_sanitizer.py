@@ -15,7 +15,7 @@ OPTIONS = (
     "--print-limit", "100",
     "--check-exit-code", "no",  # how the candidate fared is told by other means
     "--require-cuda-init", "no",
-    "--launch-timeout", "120",  # torch takes its time until it touches the device
+    "--launch-timeout", "0",  # it may be minutes until the device is touched: extensions are built before
 )  # fmt: skip
 _MARK = "========="
 _FINDING = re.compile(

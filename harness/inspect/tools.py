@@ -32,13 +32,15 @@ class Tool:
     """A row of the table.
 
     `find` raises InputError where the tool is not installed. `read` gives None where the output holds no result, and
-    `why_not` then what it says of the reason.
+    `why_not` then what it says of the reason. `has_helpers` is for a tool that is a process beside the candidate's and
+    talks to it, which a worker without a network namespace may not.
     """
 
     title: str
     find: Callable[[], Invocation]
     read: Callable[[str], Findings | None]
     why_not: Callable[[str], str]
+    has_helpers: bool = True
 
 
 def find_tool(name: ToolName, kind: DeviceKind) -> Tool | None:
@@ -109,5 +111,7 @@ _ON_GPU: dict[ToolName, Tool] = {
     "ncu": Tool("Nsight Compute", _find_nsight, nsight_compute.read, nsight_compute.why_not),
 }
 _ON_CPU: dict[ToolName, Tool] = {
-    "memcheck": Tool("AddressSanitizer", _find_address_sanitizer, address_sanitizer.read, lambda log: ""),
+    "memcheck": Tool(
+        "AddressSanitizer", _find_address_sanitizer, address_sanitizer.read, lambda log: "", has_helpers=False
+    ),
 }

@@ -6,7 +6,7 @@ The first half needs no device and runs for many candidates at once; the second 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from harness.errors import HarnessError
 from harness.intake import extract
 from harness.intake.screen import screen
+from harness.pipeline.inspecting import Inspection, worth_inspecting
 from harness.pipeline.messages import Job, Judgement
 from harness.pipeline.preparing import Preparation, prepare
 from harness.pipeline.session import JudgeLost, JudgeSeat, OnPhase, Session
@@ -34,6 +35,7 @@ from harness.schema import (
     Verdict,
     Workload,
 )
+from harness.schema.record import ToolName
 
 
 def evaluate(
@@ -41,16 +43,20 @@ def evaluate(
     problem: Problem,
     *,
     session: Session,
+    tools: Sequence[ToolName] = (),
     on_phase: OnPhase = lambda name: None,
 ) -> "Evaluated":
-    """Judge one submission on the session's first device.
+    """Judge one submission on the session's first device, and run it under `tools` where it came as far as a call.
 
     Whatever the candidate does is in the record. Raises HarnessError where the problem, the user or the machine is
     at fault.
     """
     draft = begin(submission, problem, session=session)
     examine(draft, session=session, on_phase=on_phase)
-    return settle(draft, session=session, seat=session.seats[0], on_phase=on_phase)
+    evaluated = settle(draft, session=session, seat=session.seats[0], on_phase=on_phase)
+    if not tools or not worth_inspecting(evaluated.record.verdict):
+        return evaluated
+    return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,25 @@ def settle_or_record(draft: Draft, *, session: Session, seat: JudgeSeat) -> Eval
     except HarnessError as error:
         evaluated = _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
         return replace(evaluated, fault=error)
+
+
+def _inspected(
+    evaluated: Evaluated, draft: Draft, tools: Sequence[ToolName], *, session: Session, on_phase: OnPhase
+) -> Evaluated:
+    """The same record with what the tools found; their output is among the attachments."""
+    assert draft.candidate is not None
+    gpu = session.seats[0].device.gpu
+    inspection = Inspection(draft.candidate, draft.problem, draft.kind, gpu, draft.settings, session)
+    with draft.phase("inspect", on_phase):
+        results = [inspection.run(name, on_phase=on_phase) for name in tools]
+    phases_s = {**evaluated.record.phases_s, "inspect": draft.phases_s["inspect"]}
+    found = {"tools": tuple(report for report, _ in results), "phases_s": phases_s}
+    logs = {f"{report.tool}.log": log for report, log in results if log}
+    return replace(
+        evaluated,
+        record=evaluated.record.model_copy(update=found),
+        attachments={**evaluated.attachments, **logs},
+    )
 
 
 def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.build import to_candidate_lines
+from harness.errors import HarnessError, SandboxError
 from harness.inspect import Findings, Invocation, Tool, find_tool, to_report, unsupported
 from harness.inspect.launch import Launch, needed_to_import, search_path
 from harness.judge.failure import SubjectFailed
@@ -58,22 +59,23 @@ class Inspection:
     def run(self, name: ToolName, *, on_phase: OnPhase) -> tuple[ToolReport, str]:
         """What one tool says, and everything that it and the candidate wrote, capped.
 
-        Raises InputError where the tool is not installed, other HarnessErrors for faults of ours.
+        The candidate has its verdict by now: a fault of ours or of the machine is told as a tool without a result.
         """
         tool = find_tool(name, self.kind)
         if tool is None:
             return to_report(name, unsupported(name, self.kind)), ""
         on_phase(tool.title)
         requests: list[BuildRequest] = []
-        failure, ended = self._observe(name, tool.find(), requests)
+        try:
+            failure, ended = self._observe(name, tool, requests)
+        except HarnessError as fault:
+            return to_report(name, Findings(finished=False, summary=f"no result from {tool.title}: {fault}")), ""
         log = ended.log
         for request in requests:
-            log = to_candidate_lines(_without_folders(log, request), request, self.candidate.source)
+            log = to_candidate_lines(without_folders(log, request), request, self.candidate.source)
         return to_report(name, _conclude(tool, log, failure)), log
 
-    def _observe(
-        self, name: ToolName, invocation: Invocation, requests: list[BuildRequest]
-    ) -> tuple[SubjectFailed | None, Exit]:
+    def _observe(self, name: ToolName, tool: Tool, requests: list[BuildRequest]) -> tuple[SubjectFailed | None, Exit]:
         """One call under the tool: how it failed, if it did, and how the process ended. Fills `requests`."""
 
         def build(request: BuildRequest) -> Artifact | BuildFailure:
@@ -81,7 +83,9 @@ class Inspection:
             return self.session.build(self.kind, request, self.candidate, inspected=True)
 
         failure = None
-        with self._started(name, invocation) as (worker, channel):
+        with self._started(name, tool.find()) as (worker, channel):
+            if tool.has_helpers and worker.tier == "basic":
+                raise SandboxError("its processes talk over sockets, which takes full isolation; see harness doctor")
             try:
                 self._call_once(Conversation(worker, channel, build))
             except SubjectFailed as failed:
@@ -107,7 +111,11 @@ class Inspection:
             ),
             isolation=self.settings.isolation,
         )
-        launch = Launch(argv=invocation.argv, environment=dict(invocation.environment), path=search_path(), tool=name)
+        # A tool looks for devices before the worker is told its own.
+        device = {"CUDA_VISIBLE_DEVICES": self.gpu or ""}
+        launch = Launch(
+            argv=invocation.argv, environment={**device, **invocation.environment}, path=search_path(), tool=name
+        )
         channel, theirs = Channel.pair()
         order = os.memfd_create("launch")
         try:
@@ -154,7 +162,7 @@ def _conclude(tool: Tool, log: str, failure: SubjectFailed | None) -> Findings:
     return Findings(finished=False, summary=f"no result from {tool.title}: {said or how}")
 
 
-def _without_folders(log: str, request: BuildRequest) -> str:
+def without_folders(log: str, request: BuildRequest) -> str:
     """`log` with the files of a build under their own names: debug information holds the folder that they lay in."""
     inline = (r"(?:cpp|cuda)_sources\[\d+\]",) if request.cpp_sources or request.cuda_sources else ()
     names = "|".join((*inline, *map(re.escape, request.files)))

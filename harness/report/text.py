@@ -1,6 +1,6 @@
 """One record as a person reads it: the whole report, and the line of a list."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,7 +14,6 @@ from harness.schema import (
     Device,
     Extraction,
     Failed,
-    Flag,
     Infrastructure,
     Mismatch,
     Record,
@@ -62,6 +61,7 @@ def _parts(record: Record, source: str | None) -> Iterator[RenderableType]:
     yield _verdict_line(record)
     yield from _details(record)
     yield from _flags(record, source)
+    yield from _tools(record, source)
     yield from _provisos(record)
 
 
@@ -96,6 +96,8 @@ def _stages(record: Record) -> Table:
     seconds: dict[str, float | None] = dict(record.phases_s)
     if stopped:
         seconds.setdefault(stopped, None)
+    if record.tools:  # they come after the verdict, wherever that fell
+        seconds["inspect"] = seconds.pop("inspect", None)
     drawn = Table.grid(padding=(0, 2, 0, 0))
     drawn.add_column()
     drawn.add_column()
@@ -134,6 +136,8 @@ def _stage_note(stage: str, record: Record) -> str:
             )
         case "run" if isinstance(record.verdict, Correct):
             return f"{record.verdict.trials} calls compared"
+        case "inspect":
+            return ", ".join(report.tool for report in record.tools)
         case "time" if record.timing:
             return f"{record.timing.rounds} rounds of {_counted(record.timing.calls_per_round, 'call')}"
         case _:
@@ -251,20 +255,34 @@ def _flags(record: Record, source: str | None) -> Iterator[RenderableType]:
     for flag in record.flags:
         severity = Text(f"{flag.severity:<6}", style=_SEVERITY_STYLES[flag.severity])
         yield _grid([(severity, Text.assemble((one_cell(flag.rule), "bold"), f"  {one_cell(flag.detail)}"))])
-        yield from (Padding(line, (0, 0, 0, 8), expand=False) for line in _flag_lines(flag, extraction, source))
+        yield from (Padding(line, (0, 0, 0, 8), expand=False) for line in _own_lines(flag.lines, extraction, source))
 
 
-def _flag_lines(flag: Flag, extraction: Extraction | None, source: str | None) -> Iterator[Text]:
-    """The lines that a flag means, numbered as the submission's file numbers them."""
-    if not flag.lines:
+def _tools(record: Record, source: str | None) -> Iterator[RenderableType]:
+    """What each tool that was asked for found."""
+    if record.tools:
+        yield Text()
+    for tool in record.tools:
+        word, style = (
+            ("clean", "green") if tool.clean else ("found", "bold red") if tool.ran else ("no result", "yellow")
+        )
+        found = Text.assemble((tool.tool, "bold"), f"  {one_cell(tool.summary)}")
+        yield _grid([(Text(f"{word:<9}", style=style), found)])
+        lines = _own_lines(tool.lines, record.submission.extraction, source)
+        yield from (Padding(line, (0, 0, 0, 11), expand=False) for line in lines)
+
+
+def _own_lines(lines: Sequence[int], extraction: Extraction | None, source: str | None) -> Iterator[Text]:
+    """Lines of the candidate, numbered as the submission's file numbers them."""
+    if not lines:
         return
     shift = (extraction.first_line or 1) - 1 if extraction else 0
     if source is None:
-        numbers = ", ".join(str(line + shift) for line in flag.lines)
-        yield Text(f"line {numbers}" if len(flag.lines) == 1 else f"lines {numbers}", style="cyan")
+        numbers = ", ".join(str(line + shift) for line in lines)
+        yield Text(f"line {numbers}" if len(lines) == 1 else f"lines {numbers}", style="cyan")
         return
     text = source.splitlines()
-    for line in flag.lines:
+    for line in lines:
         if line <= len(text):
             yield Text.assemble((f"{line + shift:>5} ", "cyan"), plain(text[line - 1].expandtabs(4)))
 

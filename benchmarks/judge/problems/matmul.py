@@ -2,8 +2,8 @@
 
 import torch
 
-batch_size = 2045
-dim = 333
+batch_size = 8189
+dim = 133
 
 
 class Model(torch.nn.Module):

@@ -1,0 +1,593 @@
+"""The corpus of cheats, judged: what stopped each one, what it gained, and what it left behind.
+
+    python benchmarks/cheats.py --device cuda -o results.json
+    python benchmarks/cheats.py --device cpu --as nobody --isolation basic
+    python benchmarks/cheats.py --table results.json
+
+Every candidate of tests/adversarial is judged under each tier of isolation, once without screening (one at a time,
+timed, the machine compared with what it was before) and once with it (several at a time). Screening decides nothing:
+its verdicts are expected to be the same. A row that stands in the output file for the same source, tier and screening
+is not judged again, so that a run can be done in parts (`--only`) and be broken off. `--as` starts the whole command
+anew where less is allowed. Exit status 1: a cheat was correct and gained by it, a control was refused, a verdict was
+not the one that the file names, or something was left behind.
+"""
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from corpus import Entry, read_corpus  # noqa: E402  # the repository is found wherever this is started from
+
+from harness.catalog import read_problem  # noqa: E402
+from harness.errors import HarnessError  # noqa: E402
+from harness.executor import run as run_stages  # noqa: E402
+from harness.intake import read_submission  # noqa: E402
+from harness.pipeline import evaluate as evaluation  # noqa: E402
+from harness.pipeline.session import JudgeSeat, Session, open_session  # noqa: E402
+from harness.pipeline.settings import GIB, Settings  # noqa: E402
+from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
+
+TIMEOUT_S = 5.0
+TIMING_S = 0.3
+TIMING_OF_TWINS_S = 1.0
+LARGEST_GAIN = 1.1
+"""A cheat gains where even the low end of its speed-up is this many times the high end of its honest twin's."""
+JUDGE_S = 90.0  # what one candidate may keep a judge for; past it the judge is killed and the row says so
+SEATS_SIDE_BY_SIDE = 4
+WORKLOADS: dict[str, dict[str, int | float]] = {"gelu": {"n": 1 << 24}, "matmul": {"n": 2048}}
+"""Sizes on a GPU, by problem, where the sizes of the file are made for a CPU."""
+ALONE = ("A12", "D13", "D14", "D15")
+"""These disturb whoever runs beside them, which is not what they are judged for."""
+OURS = ("harness", "problems", "reference_solutions", "runs", "tests", "benchmarks")
+
+
+# ---- the machine before and after ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What must be the same after a cheat. `device_mib` is the memory in use by other processes than the judge's."""
+
+    processes: frozenset[str]
+    files: frozenset[str]
+    ours_sha256: str
+    artifacts: Mapping[str, str]
+    device_mib: int | None
+
+
+class Watch:
+    """Looks at the machine. `judges` are the pids of judges, whose own memory may grow."""
+
+    def __init__(self, *, cache: Path, on_gpu: bool) -> None:
+        self._cache = cache
+        self._known: dict[int, str] = {}
+        self._nvml: Any = None
+        if on_gpu:
+            import pynvml
+
+            pynvml.nvmlInit()
+            self._nvml = pynvml
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+            by_index = visible.isdecimal()
+            self._gpu = (
+                pynvml.nvmlDeviceGetHandleByIndex(int(visible))
+                if by_index
+                else pynvml.nvmlDeviceGetHandleByUUID(visible)
+            )
+
+    def look(self, judge: int | None) -> Machine:
+        return Machine(
+            processes=frozenset(_processes()),
+            files=frozenset(_files()),
+            ours_sha256=_sha256_of_ours(),
+            artifacts=_artifacts(self._cache),
+            device_mib=self._device_mib(judge),
+        )
+
+    def left_behind(self, before: Machine, judge: int | None, *, patience_s: float = 3.0) -> list[str]:
+        """What differs from `before`, once it has had time to go; nothing, as it should be."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            found = _differences(before, self.look(judge))
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(0.05)
+
+    def _device_mib(self, judge: int | None) -> int | None:
+        if self._nvml is None:
+            return None
+        using = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._gpu)
+        if any(one.pid == judge for one in using):
+            return sum((one.usedGpuMemory or 0) >> 20 for one in using if one.pid != judge)
+        # The driver does not tell our pids (a pid namespace): all of it, of which the judge's cache is a part.
+        return int(self._nvml.nvmlDeviceGetMemoryInfo(self._gpu).used) >> 20
+
+
+_DEVICE_SLACK_MIB = 3 << 10  # what the judge's own cache may grow by, where it cannot be told from the rest
+_FIRST_SLOT = 0x6000_0000  # uids that sandboxed workers have where root starts them
+
+
+def _processes() -> Iterator[str]:
+    """Processes that are ours, a sandboxed worker's, or nobody's child: "pid/start name"."""
+    parents: dict[int, int] = {}
+    found: dict[int, tuple[str, int]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
+            uid = entry.stat().st_uid
+        except OSError:
+            continue
+        fields = rest.split()
+        if fields[0] in "ZX":
+            continue
+        pid = int(entry.name)
+        parents[pid] = int(fields[1])
+        found[pid] = (f"{pid}/{fields[19]} {name}", uid)
+    mine = {os.getpid()}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in mine} - mine
+        mine |= more
+        grown = bool(more)
+    for pid, (text, uid) in found.items():
+        if pid in mine or uid >= _FIRST_SLOT or parents[pid] == 1:
+            yield text
+
+
+def _files() -> Iterator[str]:
+    """What lies in the places that anybody could write to, and at the top of ours."""
+    homes = (Path.home(), Path("/root"))
+    for place in {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), *homes, Path.cwd()}:
+        try:
+            yield from (entry.path for entry in os.scandir(place))
+        except OSError:
+            continue
+
+
+def _sha256_of_ours() -> str:
+    """One hash of our own sources, problems, solutions and runs: names and contents."""
+    digest = hashlib.sha256()
+    for name in OURS:
+        for path in sorted((ROOT / name).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(ROOT)} ".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _artifacts(cache: Path) -> dict[str, str]:
+    """Every shared object of the cache with its size and time; others may come, none may change."""
+    found = {}
+    for path in cache.glob("artifacts/*/*/module.so"):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        found[str(path)] = f"{status.st_size}/{status.st_mtime_ns}"
+    return found
+
+
+def _differences(before: Machine, after: Machine) -> list[str]:
+    found = [f"process {name}" for name in sorted(after.processes - before.processes)]
+    found += [f"file {path}" for path in sorted(after.files - before.files)]
+    if after.ours_sha256 != before.ours_sha256:
+        found.append("our own files have changed")
+    found += [f"artifact {path}" for path, was in before.artifacts.items() if after.artifacts.get(path, was) != was]
+    if before.device_mib is not None and after.device_mib is not None:
+        slack = 64 if before.device_mib == 0 else _DEVICE_SLACK_MIB
+        if after.device_mib > before.device_mib + slack:
+            found.append(f"{after.device_mib - before.device_mib} MiB on the device")
+    return found
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A candidate under one tier, with or without screening. `compared`: its time matters, or its twin's does."""
+
+    entry: Entry
+    tier: str
+    screening: bool
+    device: str
+    compared: bool = False
+
+    @property
+    def key(self) -> str:
+        sha256 = hashlib.sha256(self.entry.path.read_bytes()).hexdigest()
+        return f"{self.entry.name} {self.device} {self.tier} {'on' if self.screening else 'off'} {sha256[:16]}"
+
+
+def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | None, seconds: float) -> dict[str, Any]:
+    """What the table is made of. `left` is None where the machine was not looked at."""
+    record = evaluated.record
+    verdict, timing = record.verdict, record.timing
+    found = f"{verdict.kind}/{reason}" if (reason := getattr(verdict, "reason", None)) else verdict.kind
+    if verdict.kind == "rejected":
+        found = f"rejected/{verdict.rule}"
+    return {
+        "key": case.key,
+        "name": case.entry.name,
+        "part": case.entry.path.parent.name,
+        "threat": case.entry.threat,
+        "what": case.entry.what,
+        "twin": case.entry.twin,
+        "tier": case.tier,
+        "screening": case.screening,
+        "expected": "|".join(map(str, case.entry.expectations(case.device))),
+        "verdict": found,
+        "detail": getattr(verdict, "detail", "")[:300],
+        "as_expected": any(
+            one.kind == verdict.kind and one.reason in (None, getattr(verdict, "reason", None))
+            for one in case.entry.expectations(case.device)
+        ),
+        "stopped_by": stopped_by(case.entry, verdict),
+        "speedup": timing.speedup.model_dump() if timing else None,
+        "candidate_ms": timing.candidate_ms if timing else None,
+        "reference_ms": timing.reference_ms if timing else None,
+        "flags": sorted({flag.rule for flag in record.flags if flag.severity != "info"}),
+        "layers": list(record.sandbox.layers),
+        "left_behind": left,
+        "seconds": round(seconds, 3),
+    }
+
+
+_BY_REASON = {
+    "protocol": "protocol",
+    "timeout": "deadline",
+    "out-of-memory": "limits",
+    "compile": "compiler",
+    "not-emulated": "compiler",
+    "missing": "loading",
+    "syntax": "loading",
+    "device": "process of its own",
+    "crash": "process of its own",
+    "exit": "process of its own",
+}
+
+
+def stopped_by(entry: Entry, verdict: Any) -> str:
+    """The layer that stood in the way, as far as the verdict tells."""
+    if verdict.kind == "correct":
+        return "" if entry.threat in ("control", "") else "clock" if entry.twin else "nothing to gain"
+    if verdict.kind == "wrong":
+        return "comparison"
+    if verdict.kind == "rejected":
+        return f"rule {verdict.rule}"
+    if verdict.kind == "infrastructure":
+        return "no score"
+    out_of_reach = entry.threat in ("D6", "D7", "D8", "D10", "D12", "D13")
+    if verdict.reason == "exception":
+        return "confinement" if out_of_reach else "limits" if entry.threat == "D14" else "exception"
+    if verdict.reason == "compile" and out_of_reach:
+        return "confinement"
+    if any(word in verdict.detail for word in ("than allowed", "too large")):
+        return "limits"
+    return _BY_REASON[verdict.reason]
+
+
+def add_gains(rows: Iterable[dict[str, Any]]) -> None:
+    """Write into each row with a twin how much faster it is than that, under the same tier and screening."""
+    rows = list(rows)
+    by_name = {(row["name"], row["tier"], row["screening"]): row for row in rows}
+    for row in rows:
+        twin = by_name.get((row["twin"], row["tier"], row["screening"]))
+        row["gain"] = row["gain_at_least"] = None
+        if twin and row["speedup"] and twin["speedup"]:
+            row["gain"] = round(row["speedup"]["value"] / twin["speedup"]["value"], 3)
+            row["gain_at_least"] = round(row["speedup"]["low"] / twin["speedup"]["high"], 3)
+
+
+def complaints(row: Mapping[str, Any]) -> list[str]:
+    """What is not as it must be."""
+    found = []
+    if not row["as_expected"]:
+        found.append(f"{row['verdict']} instead of {row['expected']}: {row['detail']}")
+    if row["left_behind"]:
+        found.append(f"left behind: {', '.join(row['left_behind'])}")
+    # Those with screening run side by side, where a clock tells nothing.
+    if not row["screening"] and (row["gain_at_least"] or 0) > LARGEST_GAIN:
+        found.append(f"correct, and {row['gain']:.2f} times as fast as its honest twin {row['twin']}")
+    return found
+
+
+# ---- running ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Results:
+    """The rows so far, kept in a file after each."""
+
+    path: Path | None
+    device: str
+    rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    setting: str = ""
+
+    def load(self) -> None:
+        if self.path is not None and self.path.exists():
+            self.rows = {row["key"]: row for row in json.loads(self.path.read_text())["rows"]}
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.rows[row["key"]] = row
+        mark = "  " if row["as_expected"] and not row["left_behind"] else "! "
+        print(
+            f"{mark}{row['name']:40} {row['threat']:8} {row['tier']:6} {'on ' if row['screening'] else 'off'} "
+            f"{row['verdict']:24} {row['stopped_by']:20} {row['seconds']:6.1f} s",
+            flush=True,
+        )
+        self.write()
+
+    def write(self) -> None:
+        add_gains(self.rows.values())
+        if self.path is None:
+            return
+        text = json.dumps(
+            {
+                "date": datetime.now(UTC).date().isoformat(),
+                "device": self.device,
+                "setting": self.setting,
+                "environment": self.environment,
+                "rows": list(self.rows.values()),
+            },
+            indent=1,
+        )
+        beside = self.path.with_suffix(".new")
+        beside.write_text(text + "\n")
+        beside.replace(self.path)
+
+
+def settings_for(case: Case) -> Settings:
+    workload = WORKLOADS.get(case.entry.problem.stem, {}) if case.device == "cuda" else {}
+    return Settings(
+        workload=workload,
+        isolation=case.tier,
+        timeout_s=TIMEOUT_S,
+        timing_s=TIMING_OF_TWINS_S if case.compared and not case.screening else TIMING_S,
+        memory_bytes=8 * GIB if case.device == "cuda" else 4 * GIB,
+    )
+
+
+@contextmanager
+def screening(wanted: bool) -> Iterator[None]:
+    """Take screening out of the pipeline, or leave it in."""
+    before = evaluation.screen
+    if not wanted:
+        evaluation.screen = lambda candidate: ()
+    try:
+        yield
+    finally:
+        evaluation.screen = before
+
+
+def prepared(case: Case, session: Session) -> evaluation.Draft:
+    problem = read_problem(case.entry.problem)
+    draft = evaluation.begin(read_submission(case.entry.path), problem, session=session, settings=settings_for(case))
+    try:
+        evaluation.examine(draft, session=session, on_phase=lambda name: None)
+    except HarnessError as error:
+        draft.fault = error
+    return draft
+
+
+def judged(seat: JudgeSeat, draft: evaluation.Draft, session: Session) -> evaluation.Evaluated:
+    """The verdict; a judge that does not come back is killed, which the verdict then says."""
+    timer = threading.Timer(JUDGE_S, lambda: os.kill(seat._process.pid, 9))
+    timer.start()
+    try:
+        return evaluation.settle_or_record(draft, session=session, seat=seat)
+    finally:
+        timer.cancel()
+
+
+def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
+    """Judge each alone and compare the machine with what it was before. Imports happen first, side by side."""
+    seat = session.seats[0]
+    seat.seated  # noqa: B018  # starts the judge, which is no leftover
+    judge = seat._process.pid
+    before = watch.look(judge)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        drafts = list(pool.map(lambda case: prepared(case, session), cases))
+    for left in watch.left_behind(before, judge):
+        print(f"! imports left behind: {left}", flush=True)
+    for case, draft in zip(cases, drafts, strict=True):
+        seat.seated  # noqa: B018
+        judge = seat._process.pid
+        before = watch.look(judge)
+        started = time.monotonic()
+        evaluated = judged(seat, draft, session)
+        seconds = time.monotonic() - started
+        same_judge = seat._channel is not None and seat._process.pid == judge
+        left = watch.left_behind(before, judge) if same_judge else []
+        add(row_of(case, evaluated, left=left, seconds=seconds))
+
+
+def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None], seats: int) -> None:
+    """Judge several at a time; those that would disturb the others come last and alone."""
+    while len(session.seats) < seats:
+        session.seats.append(JudgeSeat(session.zygote, session.seats[0].device))
+    quiet = [case for case in cases if case.entry.threat not in ALONE]
+    for some, chairs in ((quiet, session.seats), ([case for case in cases if case not in quiet], session.seats[:1])):
+        for seat in chairs:
+            seat.seated  # noqa: B018
+
+        def judge(seat: JudgeSeat, pair: tuple[Case, evaluation.Draft]) -> dict[str, Any]:
+            started = time.monotonic()
+            evaluated = judged(seat, pair[1], session)
+            return row_of(pair[0], evaluated, left=None, seconds=time.monotonic() - started)
+
+        builders = max(1, len(os.sched_getaffinity(0)) - len(chairs))
+        stages = run_stages(
+            some,
+            prepare=lambda case: (case, prepared(case, session)),
+            devices=chairs,
+            judge=judge,
+            builders=builders,
+        )
+        for row in stages:
+            add(row)
+
+
+def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
+    """Judge everything that the results do not have yet."""
+    device = results.device
+    seats = SEATS_SIDE_BY_SIDE if device == "cuda" else 1
+    twins = {entry.twin for entry in read_corpus()}
+    for tier in tiers:
+        cases = {
+            wanted: [
+                case
+                for entry in entries
+                if (case := Case(entry, tier, wanted, device, bool(entry.twin) or entry.name in twins)).key
+                not in results.rows
+            ]
+            for wanted in (False, True)
+        }
+        if not any(cases.values()):
+            continue
+        where = "cuda:0" if device == "cuda" else "cpu"
+        with open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)) as session:
+            results.environment = session.seats[0].seated.environment.model_dump(mode="json")
+            watch = Watch(cache=session.readable[0].parent, on_gpu=device == "cuda")
+            with screening(False):
+                one_by_one(cases[False], session, watch, results.add)
+            side_by_side(cases[True], session, results.add, seats)
+
+
+# ---- the table -------------------------------------------------------------------------------------------------
+
+
+def table(rows: Iterable[Mapping[str, Any]], part: str) -> str:
+    """The rows of one part of the corpus as Markdown, one line a candidate."""
+    by_name: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["part"] == part:
+            by_name.setdefault(row["name"], []).append(row)
+    lines = ["| | what it does | verdict | stopped by | gain | screening says |", "|---|---|---|---|---|---|"]
+    for name, group in sorted(by_name.items(), key=lambda item: (_order(item[1][0]["threat"]), item[0])):
+        verdicts = list(dict.fromkeys(row["verdict"] for row in group))
+        layers = list(dict.fromkeys(row["stopped_by"] for row in group if row["stopped_by"]))
+        gains = [f"{row['gain']:.2f}" for row in group if row.get("gain") and not row["screening"]]
+        flags = next((", ".join(row["flags"]) for row in group if row["screening"]), "")
+        cells = (f"{group[0]['threat']} `{name}`", group[0]["what"], ", ".join(verdicts), ", ".join(layers))
+        lines.append("| " + " | ".join((*cells, ", ".join(gains), flags)).replace("\n", " ") + " |")
+    return "\n".join(lines)
+
+
+def _order(threat: str) -> tuple[str, int]:
+    return (threat[:1], int(threat[1:])) if threat[1:].isdecimal() else (threat, 0)
+
+
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    """The few sentences that the table comes to."""
+    off = [row for row in rows if not row["screening"]]
+    cheats = [row for row in off if row["part"] == "cheats"]
+    controls = [row for row in off if row["threat"] == "control"]
+    looked = [row for row in rows if row["left_behind"] is not None]
+    differing = {
+        row["name"]
+        for row in off
+        for other in rows
+        if other["name"] == row["name"] and other["tier"] == row["tier"] and other["verdict"] != row["verdict"]
+    }
+    return [
+        f"{len({row['name'] for row in cheats})} cheats of {len({row['threat'] for row in cheats})} kinds under "
+        f"{len({row['tier'] for row in cheats})} tiers: "
+        f"{sum(row['verdict'] == 'correct' for row in cheats)} of {len(cheats)} judged correct, "
+        f"{sum((row['gain_at_least'] or 0) > LARGEST_GAIN for row in cheats)} of those with a gain",
+        f"{len({row['name'] for row in controls})} honest controls: "
+        f"{sum(row['as_expected'] for row in controls)} of {len(controls)} judged as they should be",
+        f"{sum(bool(row['left_behind']) for row in looked)} of {len(looked)} left something behind",
+        f"verdicts that differ with screening: {', '.join(sorted(differing)) or 'none'}",
+    ]  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
+    parser.add_argument("--isolation", choices=["full", "basic"], action="append", help="a tier; both where not given")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names, THREATS ids, or parts")
+    parser.add_argument("--as", dest="setting", choices=sorted(SETTINGS), help="start anew where less is allowed")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="print the Markdown of results, judge nothing")
+    parser.add_argument("-o", "--output", type=Path)
+    options = parser.parse_args()
+    if options.table:
+        rows = json.loads(options.table.read_text())["rows"]
+        print("\n\n".join((*summary(rows), table(rows, "cheats"), table(rows, "controls"), table(rows, "broken"))))
+        return 0
+    if options.setting and os.environ.get("HARNESS_CHEATS_SETTING") != options.setting:
+        return elsewhere(options.setting, options.output)
+    corpus = read_corpus()
+    entries = [entry for entry in corpus if options.device in entry.devices and _wanted(entry, options.only)]
+    results = Results(options.output, options.device, setting=options.setting or "")
+    results.load()
+    started = time.monotonic()
+    run(entries, options.isolation or ["full", "basic"], results)
+    results.write()
+    rows = list(results.rows.values())
+    bad = [(row, complaint) for row in rows for complaint in complaints(row)]
+    print(f"\n{time.monotonic() - started:.0f} s")
+    print("\n".join(summary(rows)))
+    for row, complaint in bad:
+        print(f"! {row['name']} ({row['tier']}, screening {'on' if row['screening'] else 'off'}): {complaint}")
+    return 1 if bad else 0
+
+
+def _wanted(entry: Entry, patterns: list[str]) -> bool:
+    named = (entry.name, entry.threat, entry.path.parent.name)
+    return not patterns or any(fnmatch.fnmatch(name, pattern) for name in named for pattern in patterns)
+
+
+def elsewhere(setting: str, output: Path | None) -> int:
+    """This command once more, as somebody who may do less, with a folder of its own to write to."""
+    folder = Path(tempfile.mkdtemp(prefix="harness-cheats-", dir="/var/tmp"))
+    folder.chmod(0o777)
+    arguments = [one for one in sys.argv[1:] if one not in ("-o", "--output", str(output))]
+    kept = folder / "results.json"
+    if output is not None and output.exists():
+        shutil.copy(output, kept)
+        kept.chmod(0o666)
+    python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
+    command = [python, str(Path(__file__).resolve()), *arguments, "-o", str(kept)]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(folder),
+        "HOME": str(folder),
+        "HARNESS_CHEATS_SETTING": setting,
+    }
+    try:
+        status = subprocess.run(
+            command_elsewhere(setting, command), cwd=folder, env=environment, check=False
+        ).returncode
+        if output is not None and kept.exists():
+            shutil.copy(kept, output)
+        return status
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""correct A1 (gpu): a CUDA kernel on a non-blocking stream that nobody waits for.
+
+On a GPU: correct|wrong|rejected
+Problem: gelu
+Twin: fused_gelu
+"""
+
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+#include <torch/extension.h>
+
+__global__ void gelu_kernel(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.5f * x[i] * (1.0f + tanhf(0.7978845608f * (x[i] + 0.044715f * x[i] * x[i] * x[i])));
+}
+
+torch::Tensor gelu(torch::Tensor x) {
+    static cudaStream_t side = nullptr;
+    if (side == nullptr) cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    gelu_kernel<<<(n + 255) / 256, 256, 0, side>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+
+extension = load_inline(
+    name="gelu_aside", cpp_sources="torch::Tensor gelu(torch::Tensor x);", cuda_sources=SOURCE, functions=["gelu"]
+)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return extension.gelu(x)

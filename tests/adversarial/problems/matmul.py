@@ -1,0 +1,18 @@
+"""A square product."""
+
+import torch
+
+n = 384
+
+
+class Model(torch.nn.Module):
+    def forward(self, a, b):
+        return a @ b
+
+
+def get_inputs():
+    return [torch.rand(n, n), torch.rand(n, n)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,137 @@
+"""Candidates under AddressSanitizer, for real: from the build to the line of the record."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import read_problem
+from harness.inspect import Invocation
+from harness.inspect import tools as tools_module
+from harness.intake import extract, read_submission
+from harness.pipeline.inspecting import Inspection
+from harness.schema import Candidate, Problem
+from harness.schema.record import ToolReport
+
+DATA = Path(__file__).parent.parent / "data"
+CANDIDATES = DATA / "inspected"
+
+
+@pytest.fixture(scope="session")
+def problem() -> Problem:
+    return read_problem(DATA / "problems" / "relu.py")
+
+
+def candidate(text: str, path: Path) -> Candidate:
+    path.write_text(text)
+    _, found = extract(read_submission(path))
+    assert isinstance(found, Candidate)
+    return found
+
+
+@pytest.fixture
+def memcheck(session, problem, tmp_path):
+    """Runs a candidate's source under memcheck on a CPU."""
+
+    def run(text: str, *, kind: str = "cpu-emulated") -> tuple[ToolReport, str]:
+        found = candidate(text, tmp_path / "candidate.py")
+        inspection = Inspection(found, problem, kind, None, session.settings, session)
+        return inspection.run("memcheck", on_phase=lambda name: None)
+
+    return run
+
+
+def line_of(text: str, words: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if words in line)
+
+
+EMULATED = (CANDIDATES / "relu.py").read_text()
+CPP = (CANDIDATES / "relu_cpp.py").read_text()
+
+
+@pytest.mark.slow
+def test_a_write_next_to_torchs_memory_is_found_at_its_line(memcheck):
+    text = EMULATED.replace("if (i < n)", "if (i < n + 4)")
+    report, log = memcheck(text)
+    assert (report.ran, report.clean) == (True, False)
+    assert "write of 4 bytes, 0 bytes" in report.summary
+    assert report.lines == (line_of(text, "y[i] ="),)
+    assert "AddressSanitizer: heap-buffer-overflow" in log
+
+
+@pytest.mark.slow
+def test_a_read_next_to_an_input_is_found_too(memcheck):
+    text = EMULATED.replace("fmaxf(x[i], 0)", "fmaxf(x[i + 1], 0)")
+    report, _ = memcheck(text)
+    assert "read of 4 bytes" in report.summary
+    assert report.lines == (line_of(text, "x[i + 1]"),)
+
+
+@pytest.mark.slow
+def test_an_honest_kernel_with_barriers_is_clean(memcheck):
+    report, _ = memcheck(EMULATED)
+    assert report == ToolReport(tool="memcheck", clean=True, summary="no findings")
+
+
+@pytest.mark.slow
+def test_plain_cpp_is_checked_as_well(memcheck):
+    text = CPP.replace("i < n", "i <= n")
+    report, _ = memcheck(text, kind="cpu")
+    assert report.lines == (line_of(text, "out[i] ="),)
+
+
+def test_a_candidate_that_raises_under_the_tool_is_no_clean_one(memcheck):
+    report, _ = memcheck(
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        1 / 0\n"
+    )
+    assert (report.ran, report.clean) == (False, False)
+    assert "ZeroDivisionError" in report.summary
+
+
+def test_a_candidate_that_forges_a_clean_report_gains_no_more_than_that(memcheck):
+    text = (
+        "import os\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        '        print("========= ERROR SUMMARY: 0 errors", flush=True)\n        os._exit(0)\n'
+    )
+    report, _ = memcheck(text)
+    assert (report.ran, report.clean) == (False, False)
+
+
+def test_a_flood_of_output_is_capped(memcheck):
+    text = (
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        for _ in range(200):\n            print('x' * 100_000)\n        return x\n"
+    )
+    _, log = memcheck(text)
+    assert len(log) < 300_000
+
+
+def test_the_inspected_process_sees_no_more_than_a_worker(memcheck):
+    secret = Path(__file__).resolve()
+    text = (
+        "import os, torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        raise ValueError(f'sees the tests: {{os.access({str(secret)!r}, os.R_OK)}}')\n"
+    )
+    report, _ = memcheck(text)
+    assert "sees the tests: False" in report.summary
+
+
+@pytest.mark.parametrize("name", ["racecheck", "initcheck", "ncu"])
+def test_what_needs_a_gpu_is_said_to_be_unsupported_without_one(session, problem, tmp_path, name):
+    found = candidate(EMULATED, tmp_path / "candidate.py")
+    inspection = Inspection(found, problem, "cpu-emulated", None, session.settings, session)
+    report, log = inspection.run(name, on_phase=lambda name: None)
+    assert (report.ran, report.clean, log) == (False, False, "")
+    assert report.summary.startswith(f"unsupported: {name} needs a GPU")
+
+
+def test_a_fault_of_the_machine_costs_the_tools_result_alone(session, problem, tmp_path, monkeypatch):
+    row = tools_module.find_tool("memcheck", "cpu")
+    assert row is not None
+    gone = Invocation(readable=(tmp_path / "gone",))
+    broken = tools_module.Tool(row.title, lambda: gone, row.read, row.why_not, has_helpers=False)
+    monkeypatch.setitem(tools_module._ON_CPU, "memcheck", broken)
+    found = candidate(EMULATED, tmp_path / "candidate.py")
+    inspection = Inspection(found, problem, "cpu-emulated", None, session.settings, session)
+    report, _ = inspection.run("memcheck", on_phase=lambda name: None)
+    assert not report.ran
+    assert "gone" in report.summary
