@@ -23,18 +23,18 @@ _FINDING = re.compile(
     r"|(?:Warp|Device|Stack|Barrier|Cluster|Malloc|Misaligned|Illegal|Hardware) .*(?:error|exception|overflow|access)",
     re.IGNORECASE,
 )
-_SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)s?\b(?! were not)")
+_SUMMARY = re.compile(r"^========= (ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)s?\b(?! were not)", re.MULTILINE)
 _ACCESS = re.compile(r"(?:Access|Address|Uninitialized access) .*")
 _AT = re.compile(r"(?:^|\b)(?:at|access at) \S")
 
 
 def read(log: str) -> Findings | None:
     """What it found, None where it did not come to its summary."""
-    summary = _SUMMARY.search(log)
-    if summary is None:
+    counts = {kind: int(number) for kind, number in _SUMMARY.findall(log)}  # the last of each: the tool's own
+    if not counts:
         return None
     found = [block for block in _blocks(log) if _FINDING.match(block[0])]
-    count = int(summary.group(1))
+    count = sum(counts.values())
     if not count:
         return Findings(summary=NOTHING)
     places = tuple(line for block in found for line in block if _AT.search(line))

@@ -8,6 +8,9 @@ so it scales with the output: an output of the order of 1e-6 is not compared wit
 is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. `rtol` is
 1e-4 for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
 are held to 1e-10, integers and bools to equality. The test is `not (error <= allowed)`, so that NaN never passes.
+
+With the tolerance `kernelbench` the second term is rtol alone, which is torch.allclose with atol = rtol as KernelBench
+calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference's own error still allowed for.
 """
 
 import math
@@ -18,6 +21,7 @@ from typing import Any
 import torch
 
 from harness.judge.subject import Elsewhere, Opaque
+from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
 RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
@@ -39,17 +43,23 @@ class Expected:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How close all outputs are. Figures as in `ErrorSummary`."""
+    """How close all outputs are. Figures as in `ErrorSummary`.
+
+    `reduced` is the root of the mean squared error of a float32 output over that of its values, where it is larger
+    than float32 arithmetic explains (see `_reduced`), else 0.
+    """
 
     relative: float = 0.0
     reference_relative: float = 0.0
     of_tolerance: float = 0.0
+    reduced: float = 0.0
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
             max(self.relative, other.relative),
             max(self.reference_relative, other.reference_relative),
             max(self.of_tolerance, other.of_tolerance),
+            max(self.reduced, other.reduced),
         )
 
 
@@ -62,11 +72,11 @@ class Disagreement:
     mismatch: Mismatch | None = None
 
 
-def compare(actual: Any, expected: Expected) -> Agreement | Disagreement:
+def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled") -> Agreement | Disagreement:
     """Hold `actual` against the reference: structure first, then dtype and shape, then every element."""
     agreement = Agreement()
     for pair in _pairs(actual, expected.like, expected.exact, "output"):
-        found = pair if isinstance(pair, Disagreement) else _compare_leaf(*pair)
+        found = pair if isinstance(pair, Disagreement) else _compare_leaf(*pair, tolerance)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
@@ -117,25 +127,25 @@ def _describe(actual: Any) -> str:
     return f"and is a {'tensor' if isinstance(actual, torch.Tensor) else type(actual).__name__}"
 
 
-def _compare_leaf(actual: Any, like: Any, exact: Any, name: str) -> Agreement | Disagreement:
+def _compare_leaf(actual: Any, like: Any, exact: Any, name: str, tolerance: ToleranceName) -> Agreement | Disagreement:
     if isinstance(like, torch.Tensor):
         if isinstance(actual, Elsewhere):
             return Disagreement("device", f"{name} lies on {actual.device}, not where the reference's does")
         if not isinstance(actual, torch.Tensor):
             return Disagreement("structure", f"{name} should be a plain tensor, {_describe(actual)}")
-        return _compare_tensor(actual, like, exact, name)
+        return _compare_tensor(actual, like, exact, name, tolerance)
     if type(actual) is not type(like):
         return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
     if isinstance(like, float):
         as_tensor = [torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact)]
-        return _compare_values(as_tensor[0], as_tensor[1], as_tensor[2], name, rtol=1e-4)
+        return _compare_values(as_tensor[0], as_tensor[1], as_tensor[2], name, rtol=1e-4, tolerance=tolerance)
     if actual != like:
         return Disagreement("values", f"{name} is {actual!r} and should be {like!r}")
     return Agreement()
 
 
 def _compare_tensor(
-    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str
+    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str, tolerance: ToleranceName
 ) -> Agreement | Disagreement:
     if actual.dtype != like.dtype:
         return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
@@ -145,9 +155,11 @@ def _compare_tensor(
         return Agreement()
     if like.is_complex():
         parts = [torch.view_as_real(value.resolve_conj()) for value in (actual, like, exact)]
-        return _compare_values(parts[0], parts[1], parts[2], name, rtol=RTOL.get(parts[1].dtype, RTOL_OTHER_FLOATS))
+        rtol = RTOL.get(parts[1].dtype, RTOL_OTHER_FLOATS)
+        return _compare_values(parts[0], parts[1], parts[2], name, rtol=rtol, tolerance=tolerance)
     if like.is_floating_point():
-        return _compare_values(actual, like, exact, name, rtol=RTOL.get(like.dtype, RTOL_OTHER_FLOATS))
+        rtol = RTOL.get(like.dtype, RTOL_OTHER_FLOATS)
+        return _compare_values(actual, like, exact, name, rtol=rtol, tolerance=tolerance)
     return _compare_exactly(actual, like, name)
 
 
@@ -170,25 +182,51 @@ def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agr
 
 
 def _compare_values(
-    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str, *, rtol: float
+    actual: torch.Tensor,
+    like: torch.Tensor,
+    exact: torch.Tensor,
+    name: str,
+    *,
+    rtol: float,
+    tolerance: ToleranceName,
 ) -> Agreement | Disagreement:
     """Compare floating tensors of equal shape, chunk by chunk, at least in float32 and in float64 where `exact` is."""
     precision = torch.promote_types(exact.dtype, torch.float32)
     flat = [value.reshape(-1) for value in (actual, like, exact)]
-    scale, reference_error = _scale(flat[1], flat[2], precision)
-    allowed_base = rtol * scale + REFERENCE_ERROR_FACTOR * reference_error
+    of = _scale(flat[1], flat[2], precision)
+    base = of.mean if tolerance == "scaled" else 1.0
+    allowed_base = rtol * base + REFERENCE_ERROR_FACTOR * of.reference_error
     tally = _Tally()
     for start in range(0, flat[0].numel(), _CHUNK):
         got = flat[0][start : start + _CHUNK].to(precision)
         want = flat[2][start : start + _CHUNK].to(precision)
         tally.add(start, got, want, want.abs().mul_(rtol).add_(allowed_base))
+    reduced = _reduced(tally, of, flat[0].numel()) if like.dtype == torch.float32 else 0.0
     if not tally.mismatched:
-        relative = tally.largest / scale if scale else 0.0
-        return Agreement(relative, reference_error / scale if scale else 0.0, tally.share)
+        relative, reference_relative = (
+            error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
+        )
+        return Agreement(relative, reference_relative, tally.share, reduced)
     wrong, right = float(flat[0][tally.worst_at]), float(flat[2][tally.worst_at])
     reason: Difference = "non-finite" if tally.non_finite else "values"
     allowed = rtol * abs(right) + allowed_base
-    return _mismatch(name, like, tally.mismatched, tally.worst_at, wrong, right, allowed, reason)
+    return _mismatch(name, like, tally.mismatched, tally.worst_at, wrong, right, allowed, reason, reduced)
+
+
+REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
+"""Root mean square relative errors that tf32, half and bfloat16 leave behind: their units in the last place are 2**-11,
+2**-11 and 2**-8, of which rounding two operands leaves about 0.8. float32 stays below a tenth of the lower bound
+even in sums of 1e5 terms that cancel."""
+
+
+def _reduced(tally: "_Tally", of: "_Scale", elements: int) -> float:
+    """The relative error, where it is that of a smaller floating type and not the reference's own; else 0."""
+    if not of.square:
+        return 0.0
+    mine = math.sqrt(tally.square / of.square)
+    theirs = math.sqrt(of.reference_square / of.square)
+    spread = tally.largest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)  # all over, not in a few elements
+    return mine if spread and max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= mine <= REDUCED_TO else 0.0
 
 
 @dataclass
@@ -201,11 +239,14 @@ class _Tally:
     worst_at: int = 0
     share: float = 0.0
     largest: float = 0.0
+    square: float = 0.0
 
     def add(self, start: int, got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> None:
         """Count a chunk in. Nearly all chunks agree, and those are done after few passes over memory."""
         error = (got - want).abs_()
         largest = float(error.max())
+        if math.isfinite(largest):
+            self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
         if math.isfinite(largest) and bool((error <= allowed).all()):
             self.largest = max(self.largest, largest)
             self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
@@ -223,22 +264,39 @@ class _Tally:
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
 
 
-def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> tuple[float, float]:
-    """Mean |exact| over the finite elements, and the largest finite error of the reference as written."""
-    total, count, largest = 0.0, 0, 0.0
+@dataclass
+class _Scale:
+    """How large the expected values and the reference's own errors are, over the finite elements.
+
+    `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
+    written, `reference_square` the sum of its squares.
+    """
+
+    mean: float = 0.0
+    square: float = 0.0
+    reference_error: float = 0.0
+    reference_square: float = 0.0
+
+
+def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _Scale:
+    total, count, found = 0.0, 0, _Scale()
     for start in range(0, exact.numel(), _CHUNK):
         want = exact[start : start + _CHUNK].to(precision)
         size = float(want.abs().sum(dtype=torch.float64))
-        if math.isfinite(size):
-            total, count = total + size, count + want.numel()
-        else:
+        count += want.numel()
+        if not math.isfinite(size):
             finite = want.isfinite()
-            total += float(want.abs().masked_fill_(~finite, 0.0).sum(dtype=torch.float64))
-            count += int(finite.sum())
+            want = want.masked_fill(~finite, 0.0)
+            size, count = float(want.abs().sum(dtype=torch.float64)), count - int((~finite).sum())
+        total += size
+        found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
         if like.data_ptr() != exact.data_ptr():
-            error = (like[start : start + _CHUNK].to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
-            largest = max(largest, float(error.max()))
-    return (total / count if count else 0.0), largest
+            written = like[start : start + _CHUNK].to(precision)
+            error = (written - exact[start : start + _CHUNK].to(precision)).abs_().nan_to_num_(0.0, 0.0, 0.0)
+            found.reference_error = max(found.reference_error, float(error.max()))
+            found.reference_square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
+    found.mean = total / count if count else 0.0
+    return found
 
 
 def _mismatch(
@@ -250,13 +308,15 @@ def _mismatch(
     right: float,
     tolerance: float,
     reason: Difference = "values",
+    reduced: float = 0.0,
 ) -> Disagreement:
     index = tuple(int(place) for place in torch.unravel_index(torch.tensor(flat), like.shape)) if like.dim() else ()
     total = like.numel()
     return Disagreement(
         reason,
         f"{name}: {count:,} of {total:,} elements differ; worst at {list(index)}: "
-        f"{wrong:.9g} should be {right:.9g} within {tolerance:.3g}",
+        f"{wrong:.9g} should be {right:.9g} within {tolerance:.3g}"
+        + (f". The error throughout, {reduced:.1e}, is that of tf32 or half arithmetic" if reduced else ""),
         Mismatch(
             output=name,
             elements=total,

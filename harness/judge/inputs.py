@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from harness.wire.memory import Arena, aligned, view
-from harness.wire.values import MappingValue, SequenceValue, TensorValue, Value, encode, tensors
+from harness.wire.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
 
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
 _PATTERN = 0xA5
+_PIECE = 1 << 27  # elements drawn at once
 
 
 def _normal_like(value: torch.Tensor) -> torch.Tensor:
@@ -60,15 +61,62 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     torch.manual_seed(seed)
     change = STRESS[kind]
     return [
-        change(value) if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() else value
+        _changed(value, change)
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel()
+        else value
         for value in inputs
     ]
+
+
+def _changed(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """`value` drawn anew; a large one in place and by pieces, because drawing takes several times its size."""
+    if value.numel() <= _PIECE or not value.is_contiguous():
+        return change(value)
+    for piece in value.view(-1).split(_PIECE):
+        piece.copy_(change(piece))
+    return value
+
+
+LARGE_BYTES = 1 << 30
+"""Contents larger than this are drawn again where they are needed again, instead of being kept."""
+
+
+class Contents:
+    """The arguments of one call. `draw` gives the same ones each time."""
+
+    def __init__(self, draw: Callable[[], list[Any]]) -> None:
+        self._draw = draw
+        self._kept: list[Any] | None = None
+
+    def get(self) -> list[Any]:
+        """The arguments; tensors on the judge's device, not shared with anybody."""
+        if self._kept is None:
+            self._kept = self._draw()
+        return self._kept
+
+    @property
+    def large(self) -> bool:
+        return sum(value.numel() * value.element_size() for value in leaves(self.get())) > LARGE_BYTES
+
+    def spare(self) -> None:
+        """Let go of what takes much memory; it is drawn again when it is asked for."""
+        if self._kept is not None and self.large:
+            self._kept = None
+
+    @property
+    def spared(self) -> bool:
+        return self._kept is None
+
+
+HIDDEN_BYTES = 1 << 28
+"""Sets up to this size are written apart first, so that they can be shown all at once."""
 
 
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
-    The arena belongs to the sets: `close` unmaps it.
+    What is written is seen by nobody before `reveal`, except where the sets are large. The arena belongs to the sets:
+    `close` unmaps it.
     """
 
     def __init__(self, example: list[Any], count: int, make_arena: Callable[[int], Arena]) -> None:
@@ -77,6 +125,8 @@ class InputSets:
         self.arena = make_arena(self._slot_size * count + RED_ZONE)
         self._raw = self.arena.bytes()
         self._raw.fill_(_PATTERN)
+        self.hidden = self.arena.size <= HIDDEN_BYTES
+        self._written = self._raw.clone() if self.hidden else self._raw
 
     @staticmethod
     def size_of(example: list[Any]) -> int:
@@ -90,14 +140,32 @@ class InputSets:
 
     def write(self, slot: int, inputs: list[Any]) -> None:
         """Put `inputs` into a slot. Their shapes and dtypes must be those of the example."""
-        for place, value in zip(self._places(slot), _tensors_of(inputs), strict=True):
+        for place, value in zip(self._places(slot, self._written), leaves(inputs), strict=True):
             place.copy_(value)
+
+    def reveal(self) -> None:
+        """Show what was written since the last time, by one copy."""
+        if self.hidden:
+            self._raw.copy_(self._written)
+
+    def arguments(self, slot: int) -> list[Any]:
+        """The arguments of a slot as they lie in shared memory, without a copy."""
+        found: list[Any] = decode(
+            _moved(self._template, slot * self._slot_size), lambda leaf: view(self._raw, leaf, leaf.offset)
+        )
+        return found
+
+    def holds(self, value: torch.Tensor) -> bool:
+        """Whether a tensor of the judge's lies in this shared memory."""
+        start: int = self._raw.data_ptr()
+        end: int = start + self._raw.numel()
+        return start <= value.data_ptr() < end
 
     def unchanged(self, slot: int, inputs: list[Any]) -> bool:
         """Whether a slot still holds `inputs` bit for bit."""
         return all(
             torch.equal(_bits(place), _bits(value.contiguous()))
-            for place, value in zip(self._places(slot), _tensors_of(inputs), strict=True)
+            for place, value in zip(self._places(slot, self._raw), leaves(inputs), strict=True)
         )
 
     def red_zones_intact(self, slot: int) -> bool:
@@ -109,11 +177,11 @@ class InputSets:
                 return False
         return not bool((self._raw[start + self._slot_size : start + self._slot_size + RED_ZONE] != _PATTERN).any())
 
-    def _places(self, slot: int) -> list[torch.Tensor]:
-        return [view(self._raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
+    def _places(self, slot: int, raw: torch.Tensor) -> list[torch.Tensor]:
+        return [view(raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
 
     def close(self) -> None:
-        del self._raw
+        del self._raw, self._written
         self.arena.close()
 
 
@@ -149,13 +217,14 @@ def _moved(value: Value, by: int) -> Value:
             return value
 
 
-def _tensors_of(inputs: Any) -> list[torch.Tensor]:
+def leaves(inputs: Any) -> list[torch.Tensor]:
+    """The tensors in a nested value, in order."""
     if isinstance(inputs, torch.Tensor):
         return [inputs]
     if isinstance(inputs, dict):
         inputs = list(inputs.values())
     if isinstance(inputs, list | tuple):
-        return [leaf for item in inputs for leaf in _tensors_of(item)]
+        return [leaf for item in inputs for leaf in leaves(item)]
     return []
 
 

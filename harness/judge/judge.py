@@ -8,21 +8,22 @@ Seeds are drawn here, after the candidate was loaded; none that is still to come
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from harness.judge.audit import Audit
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.failure import SubjectFailed
-from harness.judge.inputs import STRESS, InputSets, stressed
+from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
-from harness.judge.subject import Subject
-from harness.judge.timing import Plan, measure, sets_for
-from harness.schema.record import Timing
+from harness.judge.subject import Subject, Trace
+from harness.judge.timing import Device, Measured, Plan, Written, measure, sets_for
+from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
 from harness.wire.memory import Arena
 
@@ -35,24 +36,31 @@ TRIALS: tuple[tuple[int, str], ...] = (
 """Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
 
 
+TRACED_CALLS = 3
+
+
 @dataclass(frozen=True)
 class Bench:
-    """The device as the judge uses it: memory to share, and a way to empty the last cache.
-
-    `evict` also waits until the judge's own work on the device is done.
-    """
+    """The device as the judge uses it: memory to share, and what a clock needs."""
 
     device: torch.device
     make_arena: Callable[[int], Arena]
-    evict: Callable[[], None]
+    clock: Device
 
 
 @dataclass
 class Finding:
-    """What came of it. `phases_s` are seconds by phase, in order."""
+    """What came of it. `phases_s` are seconds by phase, in order.
+
+    `evict_s` is the median time that the judge's eviction took before the candidate's rounds, None without timing;
+    `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
+    """
 
     verdict: Verdict
     timing: Timing | None = None
+    trace: Trace | None = None
+    evict_s: float | None = None
+    reduced: float = 0.0
     phases_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -67,36 +75,50 @@ def judge(
     candidate: Subject,
     open_reference: Callable[[], AbstractContextManager[Subject]] | None,
     *,
+    audit: Audit,
     bench: Bench,
     plan: Plan,
+    tolerance: ToleranceName = "scaled",
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    Raises ProblemError where the reference fails on its own inputs, torch.OutOfMemoryError where the judge's own
-    device memory does not suffice.
+    `audit` says what is known of the problem. Raises ProblemError where the reference fails on its own inputs,
+    torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
-    case = _Case(problem, candidate, bench)
+    case = _Case(problem, candidate, bench, audit, tolerance)
+    measured: Measured | None = None
+    trace: Trace | None = None
     try:
         verdict: Verdict = case.check()
-        timing = None
         if open_reference is not None:
-            timing = case.time(open_reference, plan)
+            measured = case.time(open_reference, plan)
             verdict = case.correct()
+            trace = case.trace()
     except _WrongAnswer as wrong:
-        verdict, timing = wrong.verdict, None
+        verdict, measured = wrong.verdict, None
     except SubjectFailed as failed:
         verdict = Failed(stage=case.stage, reason=failed.reason, detail=failed.detail, log=failed.log)
-        timing = None
+        measured = None
     finally:
         case.close()
-    return Finding(verdict, timing, case.phases_s)
+    return Finding(
+        verdict,
+        timing=measured.timing if measured else None,
+        trace=trace,
+        evict_s=measured.evict_s if measured else None,
+        reduced=case.reduced,
+        phases_s=case.phases_s,
+    )
 
 
 class _Case:
     """One candidate under judgement: the state that trials and timing share."""
 
-    def __init__(self, problem: LoadedProblem, candidate: Subject, bench: Bench) -> None:
+    def __init__(
+        self, problem: LoadedProblem, candidate: Subject, bench: Bench, audit: Audit, tolerance: ToleranceName
+    ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
+        self._audit, self._tolerance = audit, tolerance
         self._arguments = problem.init_arguments()
         self._seeds = [secrets.randbits(62) for _ in range(2)]
         self._oracle: Oracle | None = None
@@ -104,11 +126,16 @@ class _Case:
         self._sets: InputSets | None = None
         self._trials = 0
         self._agreement = Agreement()
+        self._bitwise: bool | None = None
         self._hint = ""
         self._call_s = 0.0
         self._output_bytes = 0
         self.stage: Stage = "load"
         self.phases_s: dict[str, float] = {}
+
+    @property
+    def reduced(self) -> float:
+        return self._agreement.reduced
 
     # ---- correctness -------------------------------------------------------------------------------------------
 
@@ -130,6 +157,7 @@ class _Case:
                 reference_relative=found.reference_relative,
                 of_tolerance=found.of_tolerance,
             ),
+            repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
         )
 
     def _has_weights(self) -> bool:
@@ -147,33 +175,62 @@ class _Case:
         self.stage = "run"
 
     def _trial(self, kind: str) -> None:
-        """One call on fresh inputs, compared; a stressed trial only where the reference stays finite."""
+        """One call on fresh inputs, compared; a stressed trial only where the reference stays finite.
+
+        A nominal one calls twice on the same inputs. Outputs leave poison behind for those of the next trial.
+        """
         assert self._oracle is not None
-        inputs = self._problem.draw(secrets.randbits(62))
-        if kind != "nominal":
-            inputs = stressed(inputs, kind, secrets.randbits(62))
-        sets = self._one_slot(inputs)
-        sets.write(0, inputs)
-        if kind == "nominal":
-            expected = reference_must_run(self._oracle, inputs, self._problem.title)
-        else:
-            try:
-                expected = self._oracle.expected(inputs)
-            except ReferenceRaised:
-                return
-            if not all_finite(expected.like):
-                return
+        contents = self._contents(kind)
+        sets = self._one_slot(contents.get())
+        sets.write(0, contents.get())
+        contents.spare()
+        seed = secrets.randbits(62)
+        expected = self._expected(contents, sets, kind, seed)
+        if expected is None:
+            return
+        if contents.spared and self._oracle.changes_inputs:
+            sets.write(0, contents.get())
+            contents.spare()
+        sets.reveal()
         self._wait()
-        calls = [0, 0] if kind == "nominal" and not self._oracle.changes_inputs else [0]
-        result = self._candidate.round(calls)
+        twice = kind == "nominal" and not self._oracle.changes_inputs and not self._audit.random
+        calls = [0, 0] if twice else [0]
+        result = self._candidate.round(calls, seed=seed)
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))))
-        self._check_memory(sets, inputs, kind)
-        for output in outputs:
-            self._hold(output, expected, kind)
-        self._output_bytes = _bytes_of(expected.like)
-        del outputs, output
-        self._candidate.release()
+        if not contents.spared:
+            self._check_memory(sets, contents, kind)
+        self._check_aliases(sets, outputs, kind)
+        self._hold_all(outputs, expected, kind)
+        self._output_bytes = sum(leaf.numel() * leaf.element_size() for leaf in leaves(expected.like))
+        spared = contents.spared
+        del outputs, expected
+        self._candidate.release(poison=True)
+        if spared:  # there is room to draw them again now
+            self._check_memory(sets, contents, kind)
+
+    def _contents(self, kind: str) -> Contents:
+        seed, stress_seed = secrets.randbits(62), secrets.randbits(62)
+
+        def draw() -> list[Any]:
+            inputs = self._problem.draw(seed)
+            return inputs if kind == "nominal" else stressed(inputs, kind, stress_seed)
+
+        return Contents(draw)
+
+    def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
+        """What the reference says; None where a stressed trial is none because it raises or overflows."""
+        assert self._oracle is not None
+        if contents.spared:
+            sets.reveal()
+        inputs = sets.arguments(0) if contents.spared else contents.get()
+        if kind == "nominal":
+            return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+        try:
+            expected = self._oracle.expected(inputs, seed=seed)
+        except ReferenceRaised:
+            return None
+        return expected if all_finite(expected.like) else None
 
     def _one_slot(self, inputs: list[Any]) -> InputSets:
         if self._sets is None:
@@ -181,18 +238,38 @@ class _Case:
             self._candidate.attach(self._sets)
         return self._sets
 
-    def _check_memory(self, sets: InputSets, inputs: list[Any], trial: str) -> None:
+    def _check_memory(self, sets: InputSets, contents: Contents, trial: str, slot: int = 0) -> None:
         assert self._oracle is not None
-        if not sets.red_zones_intact(0):
+        if not sets.red_zones_intact(slot):
             detail = "wrote outside of its tensors: the bytes between the inputs were changed"
             raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
-        if not self._oracle.changes_inputs and not sets.unchanged(0, inputs):
+        if not self._oracle.changes_inputs and not sets.unchanged(slot, contents.get()):
             detail = "changed its inputs in place, which the reference does not"
             raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
 
+    def _check_aliases(self, sets: InputSets, outputs: list[Any], trial: str) -> None:
+        assert self._oracle is not None
+        if not self._oracle.aliases_inputs and any(sets.holds(leaf) for leaf in leaves(outputs) if leaf.numel()):
+            detail = "returned its input, or a view of it, where the reference returns memory of its own"
+            raise _WrongAnswer(Wrong(reason="aliased-input", detail=detail, trial=trial))
+
+    def _hold_all(self, outputs: list[Any], expected: Expected, trial: str) -> None:
+        """Compare the outputs of calls on equal inputs with the reference, and with each other."""
+        self._hold(outputs[0], expected, trial)
+        for again in outputs[1:]:
+            try:
+                self._hold(again, expected, trial)
+            except _WrongAnswer as wrong:
+                detail = f"a second call on the same inputs gave another answer. {wrong.verdict.detail}"
+                verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
+                raise _WrongAnswer(verdict) from None
+            pairs = zip(leaves(outputs[0]), leaves(again), strict=True)
+            equal = all(torch.equal(one, other) for one, other in pairs)  # NaN, which is unequal, agrees elsewhere
+            self._bitwise = equal and self._bitwise is not False
+
     def _hold(self, output: Any, expected: Expected, trial: str) -> None:
         """Compare one call's outputs. Raises `_WrongAnswer`."""
-        found = compare(output, expected)
+        found = compare(output, expected, self._tolerance)
         self._trials += 1
         if isinstance(found, Disagreement):
             detail = found.detail + self._hint
@@ -201,30 +278,57 @@ class _Case:
 
     # ---- time --------------------------------------------------------------------------------------------------
 
-    def time(self, open_reference: Callable[[], AbstractContextManager[Subject]], plan: Plan) -> Timing:
-        assert self._sets is not None
+    def time(self, open_reference: Callable[[], AbstractContextManager[Subject]], plan: Plan) -> Measured:
+        """Time the candidate against the reference; a disturbed measurement is taken once more."""
         with self._phase("time"):
-            example = self._problem.draw(secrets.randbits(62))
             self._use_weights(0)
+            example = self._contents("nominal")
             self._drop_sets()
-            call_s = self._estimate(example)
-            count = sets_for(call_s, InputSets.size_of(example), self._output_bytes, plan)
-            del example
+            call_s = self._estimate(example.get())
+            count = sets_for(call_s, InputSets.size_of(example.get()), self._output_bytes, plan)
+            needed = count * InputSets.size_of(example.get()) + 3 * count * self._output_bytes + 2 * self._output_bytes
             with open_reference() as reference:
                 reference.construct(self._seeds[0])
-                self._sets = sets = InputSets(self._problem.draw(0), count, self._bench.make_arena)
+                self._sets = sets = InputSets(example.get(), count, self._bench.make_arena)
+                del example
                 self._candidate.attach(sets)
                 reference.attach(sets)
                 self.stage = "time"
-                return measure(
-                    self._candidate,
-                    reference,
-                    sets,
-                    draw=lambda: self._problem.draw(secrets.randbits(62)),
-                    evict=self._bench.evict,
-                    verify=self._verify_round,
-                    plan=plan,
-                )
+
+                def once() -> Measured:
+                    return measure(
+                        self._candidate,
+                        reference,
+                        sets,
+                        draw=lambda: self._contents("nominal"),
+                        device=self._bench.clock,
+                        verify=self._verify_round,
+                        choose=self._choose,
+                        plan=plan,
+                        tight=needed > plan.memory_bytes,
+                    )
+
+                measured = once()
+                if measured.timing.conditions and measured.timing.conditions.disturbed:
+                    measured = once()
+                return measured
+
+    def trace(self) -> Trace | None:
+        """A few calls under the candidate's own profiler, once nothing of it is timed any more.
+
+        None where it fails at that: the profiler explains, and is not what a candidate was asked for.
+        """
+        assert self._sets is not None
+        with self._phase("trace"), suppress(SubjectFailed):
+            return self._candidate.trace([call % self._sets.count for call in range(TRACED_CALLS)])
+        return None
+
+    def _choose(self, calls: int) -> Iterable[int]:
+        """Which of so many calls to verify: the last one, which unfinished work would miss, and any other.
+
+        Of a reference that draws random numbers only the first, which alone is seeded.
+        """
+        return (0,) if self._audit.random else {calls - 1, secrets.randbelow(calls)}
 
     def _estimate(self, example: list[Any]) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""
@@ -234,8 +338,9 @@ class _Case:
             seconds = []
             for _ in range(3):
                 sets.write(0, example)
+                sets.reveal()
                 self._wait()
-                seconds.append(self._candidate.round([0] * calls).seconds)
+                seconds.append(self._candidate.round([0] * calls, seed=0).seconds)
                 self._candidate.release()
             return min(seconds)
 
@@ -244,12 +349,18 @@ class _Case:
         self._drop_sets()
         return max(estimate, 1e-6)
 
-    def _verify_round(self, subject: Subject, written: dict[int, list[Any]]) -> None:
+    def _verify_round(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
         assert self._oracle is not None
-        for slot, inputs in written.items():
-            (output,) = subject.outputs([slot])
-            expected = reference_must_run(self._oracle, inputs, self._problem.title)
+        assert self._sets is not None
+        for call, of in written.items():
+            (output,) = subject.outputs([call])
+            self._check_aliases(self._sets, [output], "timed")
+            inputs = self._sets.arguments(of.slot) if of.contents.spared else of.contents.get()
+            expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
             self._hold(output, expected, "timed")
+            del output, expected, inputs
+            if not self._oracle.changes_inputs:
+                self._check_memory(self._sets, of.contents, "timed", of.slot)
 
     # ---- housekeeping ------------------------------------------------------------------------------------------
 
@@ -293,13 +404,3 @@ def _weights_hint(reference: _Shapes, candidate: _Shapes) -> str:
     missing = [name for name in reference if name not in candidate]
     named = f" (it has no {', '.join(missing[:3])})" if missing else ""
     return f". Its parameters are not the reference's{named}, so its weights may differ from those of the reference"
-
-
-def _bytes_of(value: Any) -> int:
-    if isinstance(value, torch.Tensor):
-        return value.numel() * value.element_size()
-    if isinstance(value, dict):
-        return sum(_bytes_of(item) for item in value.values())
-    if isinstance(value, list | tuple):
-        return sum(_bytes_of(item) for item in value)
-    return 0

@@ -8,7 +8,8 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Expected
-from harness.judge.problem import LoadedProblem
+from harness.judge.inputs import leaves
+from harness.judge.problem import LoadedProblem, seed_everything
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
@@ -29,17 +30,23 @@ class Oracle:
         self._double: torch.nn.Module | None = None
         self._affordable = True
         self.changes_inputs = False
+        self.aliases_inputs = False
 
-    def expected(self, inputs: list[Any]) -> Expected:
-        """The reference's outputs; `inputs` may be changed by it, which `changes_inputs` then says.
+    def expected(self, inputs: list[Any], *, seed: int = 0) -> Expected:
+        """The reference's outputs with torch's generators seeded by `seed`, for references that draw random numbers.
 
-        Raises ReferenceRaised.
+        `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs share
+        memory with inputs. Raises ReferenceRaised.
         """
+        seed_everything(seed)
         exact = self._in_double(inputs) if self._worth_double(inputs) else None
+        seed_everything(seed)
         versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
         like = self._call(self.model, inputs)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
             self.changes_inputs = True
+        if _storages(like) & _storages(inputs):
+            self.aliases_inputs = True
         if exact is None or not _close_enough(like, exact):
             exact = like
         return Expected(like=like, exact=exact)
@@ -78,12 +85,16 @@ class Oracle:
             raise ReferenceRaised(f"{type(error).__name__}: {error}") from error
 
 
-def reference_must_run(oracle: Oracle, inputs: list[Any], title: str) -> Expected:
+def reference_must_run(oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0) -> Expected:
     """The reference's outputs on nominal inputs, where raising is the problem's own fault: a ProblemError."""
     try:
-        return oracle.expected(inputs)
+        return oracle.expected(inputs, seed=seed)
     except ReferenceRaised as error:
         raise ProblemError(f"problem {title}: the reference raised on its own inputs: {error}") from error
+
+
+def _storages(value: Any) -> set[int]:
+    return {leaf.untyped_storage().data_ptr() for leaf in leaves(value) if leaf.numel()}
 
 
 def _doubled(value: Any) -> Any:

@@ -12,21 +12,31 @@ SAME = 0.01
 """Two times closer than this are called the same: the harness's own repeatability."""
 
 
-def ratio_of_medians(reference: Sequence[float], candidate: Sequence[float], *, seed: int = 0) -> Interval:
+Samples = Sequence[float]
+
+
+def ratio_of_medians(reference: Samples, candidate: Samples, *, seed: int = 0) -> Interval:
     """median(reference) / median(candidate) with its 95% percentile bootstrap interval.
 
     Samples are times of equal unit, at least one each. Resampling is seeded, so that equal samples give an equal
     interval. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
     """
+    return product_of_ratios((reference, candidate), seed=seed)
+
+
+def product_of_ratios(*pairs: tuple[Samples, Samples], seed: int = 0) -> Interval:
+    """The product of median(above) / median(below) over pairs that were measured apart, as `ratio_of_medians` does."""
     generator = np.random.default_rng(seed)
-    medians = []
-    for samples in (reference, candidate):
-        values = np.asarray(samples, dtype=np.float64)
-        picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
-        medians.append(np.median(values[picks], axis=1))
-    ratios = medians[0] / medians[1]
+    value, ratios = 1.0, np.ones(RESAMPLES)
+    for above, below in pairs:
+        medians = []
+        for samples in (above, below):
+            values = np.asarray(samples, dtype=np.float64)
+            picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
+            medians.append(np.median(values[picks], axis=1))
+        ratios *= medians[0] / medians[1]
+        value *= float(np.median(above) / np.median(below))
     low, high = np.percentile(ratios, [2.5, 97.5])
-    value = float(np.median(reference) / np.median(candidate))
     return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
 
 

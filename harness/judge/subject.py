@@ -20,6 +20,24 @@ class Round:
 
 
 @dataclass(frozen=True)
+class KernelUse:
+    """Microseconds and launches of one device kernel (on a CPU: torch operator) over the traced calls."""
+
+    name: str
+    us: float
+    launches: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the subject's own profiler saw of `calls` calls that took `us` microseconds in all."""
+
+    us: float
+    calls: int
+    kernels: tuple[KernelUse, ...]
+
+
+@dataclass(frozen=True)
 class Opaque:
     """Stands for an output that has no plain form: a tensor subclass, a sparse tensor, some object."""
 
@@ -48,18 +66,36 @@ class Subject(Protocol):
     def detach(self) -> None:
         """Take the slots away again and let go of all outputs."""
 
-    def attend(self) -> None:
-        """Be awake for the round that comes next; its contents are not written yet."""
+    def freeze(self) -> None:
+        """Stop every thread of the subject, so that it can neither read what is written next nor write what it owes."""
 
-    def round(self, slots: Sequence[int]) -> Round:
-        """Call the model once per slot and wait until its device is idle; without slots, do only the waiting."""
+    def wake(self) -> None:
+        """Undo `freeze` and be awake for the round that follows at once."""
+
+    def round(self, slots: Sequence[int], *, seed: int) -> Round:
+        """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.
+
+        `seed` is what torch's generators are seeded with before the first call.
+        """
+
+    def snapshot(self, calls: Sequence[int]) -> None:
+        """Keep the outputs of these calls of the last round as they are now; `outputs` then returns those.
+
+        For a frozen subject. Outputs whose place or size cannot be known without asking the subject are not kept.
+        """
 
     def outputs(self, calls: Sequence[int]) -> list[Any]:
-        """The outputs of these calls of the last round, as they stood when the clock stopped.
+        """The outputs of these calls of the last round.
 
         Nested lists, tuples and dicts of plain values and torch tensors on the judge's device, `Opaque` or
         `Elsewhere` where a tensor should be. Device tensors may be views that are gone after `release`.
         """
 
-    def release(self) -> None:
-        """Let go of the outputs of the last round."""
+    def release(self, *, poison: bool = False, trim: bool = False) -> None:
+        """Let go of the outputs of the last round.
+
+        `poison` has the memory that they leave filled with 0xFF, `trim` has it given back to the device.
+        """
+
+    def trace(self, slots: Sequence[int]) -> Trace:
+        """Call the model once per slot under the subject's own profiler."""

@@ -1,26 +1,29 @@
 """Timing: rounds of candidate and reference in turn, by the judge's own monotonic clock.
 
-One round: the judge writes fresh contents into N input sets, evicts them from the last cache, says *go*; the subject
-calls its model once per set, waits for its device and says *done*. Rounds alternate ABBA, so that drift cancels.
-Contents never repeat, and the outputs of randomly chosen rounds are compared like those of any trial.
+One round: the judge writes fresh contents into N input sets while the subject is frozen, wakes the subject, shows it
+the contents, evicts them from the last cache and says *go*; the subject calls its model once per set, waits for its
+device and says *done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject
+left running on the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift
+cancels. Contents and the order of the slots never repeat, and the last output and a random one of randomly chosen
+rounds are compared as they stood when the clock stopped.
 
-A round costs something even when it calls nothing: the hand-over, and on a GPU the switch from the judge's context
-to the worker's (about 0.15 ms on an H200, within 3 microseconds when both sides wait awake; up to 0.6 ms, and
-unsteady, when a core has to be woken). That cost is measured by empty rounds of the reference, whose process runs no
-candidate code, and taken off both sides. N is chosen so that it stays a small part of a round.
+A round costs something even when it calls nothing: the hand-over, and on a GPU the switches between the judge's
+context and the worker's (about 0.15 ms each on an H200, within 3 microseconds when both sides wait awake). That cost
+is measured by empty rounds of the reference, whose process runs no candidate code, and taken off both sides. N is
+chosen so that it stays a small part of a round.
 """
 
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
-from harness.judge.inputs import InputSets
+from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import conclusion, ratio_of_medians
 from harness.judge.subject import Subject
-from harness.schema.record import Timing
+from harness.schema.record import Conditions, Timing
 
 ROUND_S = 4e-3
 """What a round should last at least, so that a hand-over known to a few microseconds is known well enough."""
@@ -32,26 +35,87 @@ EMPTY_ROUNDS = 8
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.3
+SINGLE_CALLS = 15
+WAKE_S = 3e-4
+"""How long subject and judge are awake before a short round: a core that slept runs slower at first."""
+LAUNCH_BOUND_S = 1e-4
+"""Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
+CLOCK_DRIFT = 0.02
+"""How far the clocks of the two sides' rounds may lie apart before the measurement counts as disturbed."""
+HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
+"""Reasons for a lowered clock that come from outside of what is measured. A power cap comes from the load itself."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take."""
+    """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take.
+
+    `singles`: time short calls one at a time as well. `memory_bytes` is what the device had free before anything of
+    this was laid out: where that does not hold the outputs of both subjects, one gives its own back before the
+    other's turn.
+    """
 
     budget_s: float = 2.0
     bytes_budget: int = 8 << 30
+    singles: bool = False
+    memory_bytes: int = 1 << 62
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The device's state at one moment: MHz, degrees Celsius, watts, and why its clock is lowered, if it is."""
+
+    sm_mhz: float
+    memory_mhz: float
+    temperature_c: float
+    power_w: float
+    throttle: tuple[str, ...] = ()
+
+
+class Device(Protocol):
+    """What a clock needs of the device, apart from the subjects."""
+
+    def evict(self) -> None:
+        """Write over the last cache, and wait until the judge's own work is done."""
+
+    def touch(self) -> None:
+        """Have the device do a trifle, after whatever runs there now, and wait for it."""
+
+    def read(self) -> Reading | None:
+        """Its state now; None where nothing tells."""
 
 
 @dataclass
 class Samples:
-    """One figure a round, in the order taken: its seconds, and device milliseconds of one call."""
+    """One figure a round, in the order taken: its seconds, device milliseconds of one call, the device's state."""
 
     round_s: list[float] = field(default_factory=list)
     device_ms: list[float] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
 
     def call_ms(self, hand_over_s: float, calls: int) -> list[float]:
         """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
         return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a round's call was given: the slot, and the contents that the judge wrote there."""
+
+    slot: int
+    contents: Contents
+
+
+Verify = Callable[[Subject, dict[int, Written], int], None]
+"""Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The timing, and the median seconds that the judge's own eviction took just before the candidate's rounds."""
+
+    timing: Timing
+    evict_s: float
 
 
 def sets_for(call_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -66,57 +130,36 @@ def measure(
     reference: Subject,
     sets: InputSets,
     *,
-    draw: Callable[[], list[Any]],
-    evict: Callable[[], None],
-    verify: Callable[[Subject, dict[int, list[Any]]], None],
+    draw: Callable[[], Contents],
+    device: Device,
     plan: Plan,
-) -> Timing:
+    tight: bool = False,
+    verify: Verify | None = None,
+    choose: Callable[[int], Iterable[int]] = lambda calls: (),
+) -> Measured:
     """Time two subjects side by side; both have `sets` attached.
 
-    `draw` makes the arguments of one call, `evict` empties the last cache and waits for the judge's own device,
-    `verify` raises where the candidate's outputs of the round just run are not the reference's. Raises
+    `draw` makes the arguments of one call. `verify` is asked about the calls that `choose` picks of a round of so
+    many calls; where it is None nothing is verified. `tight`: the outputs of both do not fit into memory. Raises
     `SubjectFailed` where a subject fails.
     """
-    slots = list(range(sets.count))
-    empty_s: list[float] = []
+    clock = _Clock(sets, draw, device, verify, choose)
     taken = {id(candidate): Samples(), id(reference): Samples()}
+    last: Subject | None = None
 
-    def empty_round(*, after_candidate: bool) -> None:
-        if after_candidate:
-            candidate.round([])
-        reference.attend()
-        for slot in slots:
-            sets.write(slot, draw())
-        evict()
-        empty_s.append(reference.round([]).seconds)
-        reference.release()
-
-    def one_round(subject: Subject, *, keep: bool, check: bool) -> None:
-        subject.attend()
-        written: dict[int, list[Any]] = {}
-        chosen = random.SystemRandom().choice(slots)
-        for slot in slots:
-            fresh = draw()
-            sets.write(slot, fresh)
-            if check and slot == chosen:
-                written[slot] = fresh
-        evict()
-        result = subject.round(slots)
-        if check:
-            verify(subject, written)
-        subject.release()
-        if keep:
-            samples = taken[id(subject)]
-            samples.round_s.append(result.seconds)
-            if result.device_ms is not None:
-                samples.device_ms.append(result.device_ms / len(slots))
+    def one_round(subject: Subject, *, keep: bool = True, check: bool = False) -> None:
+        nonlocal last
+        if tight and last is not subject:
+            (reference if subject is candidate else candidate).release(trim=True)
+            last = subject
+            one_round(subject, keep=False)  # which asks for the memory anew
+        last = subject
+        clock.round(subject, taken[id(subject)] if keep else None, check=check)
 
     for _ in range(WARM_UP_ROUNDS):
-        one_round(candidate, keep=False, check=False)
-        one_round(reference, keep=False, check=False)
-    for turn in range(EMPTY_ROUNDS):  # half of them after the other's round, as in ABBA: the switch costs more then
-        empty_round(after_candidate=turn % 2 == 0)
-    hand_over_s = _median(empty_s)
+        one_round(candidate, keep=False)
+        one_round(reference, keep=False)
+    hand_over_s = clock.hand_over(candidate, reference)
     started = time.monotonic()
     chance = random.SystemRandom()
     mine, theirs = taken[id(candidate)], taken[id(reference)]
@@ -125,18 +168,24 @@ def measure(
         # share both out.
         first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
         for subject in (first, second, second, first):
-            one_round(subject, keep=True, check=subject is candidate and chance.random() < VERIFIED_SHARE)
+            one_round(subject, check=subject is candidate and chance.random() < VERIFIED_SHARE)
         rounds = len(mine.round_s)
-        mine_ms, theirs_ms = (samples.call_ms(hand_over_s, len(slots)) for samples in (mine, theirs))
+        mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
         speedup = ratio_of_medians(theirs_ms, mine_ms)
         narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
         late = time.monotonic() - started >= plan.budget_s
         if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
             break
-    one_round(candidate, keep=False, check=True)  # so that no run is without a verified round
-    return Timing(
-        candidate_ms=_median(mine_ms),
-        reference_ms=_median(theirs_ms),
+    evict_s = median(clock.evict_s[id(candidate)])
+    alone: list[float | None] = [None, None]
+    if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
+        alone = [clock.single_calls(subject, hand_over_s) for subject in (candidate, reference)]
+    if tight:
+        reference.release(trim=True)
+    clock.split_round(candidate)
+    timing = Timing(
+        candidate_ms=median(mine_ms),
+        reference_ms=median(theirs_ms),
         speedup=speedup,
         conclusion=conclusion(speedup),
         rounds=rounds,
@@ -144,12 +193,159 @@ def measure(
         hand_over_ms=hand_over_s * 1e3,
         candidate_samples_ms=tuple(mine_ms),
         reference_samples_ms=tuple(theirs_ms),
-        candidate_device_ms=_median(mine.device_ms) if mine.device_ms else None,
-        reference_device_ms=_median(theirs.device_ms) if theirs.device_ms else None,
+        candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
+        reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
+        candidate_single_ms=alone[0],
+        reference_single_ms=alone[1],
+        conditions=conditions(mine.readings, theirs.readings),
+    )
+    return Measured(timing, evict_s)
+
+
+class _Clock:
+    """Runs rounds. What it writes and in which order nobody can know before it does."""
+
+    def __init__(
+        self,
+        sets: InputSets,
+        draw: Callable[[], Contents],
+        device: Device,
+        verify: Verify | None,
+        choose: Callable[[int], Iterable[int]],
+    ) -> None:
+        self._sets, self._draw, self._device, self._verify, self._choose = sets, draw, device, verify, choose
+        self._chance = random.SystemRandom()
+        self.evict_s: dict[int, list[float]] = {}
+
+    def round(self, subject: Subject, samples: Samples | None, *, check: bool) -> None:
+        order = self._order()
+        calls = set(self._choose(len(order))) if check and self._verify else set()
+        written = self._write(order, keep=calls)
+        self._run(subject, order, samples, written)
+
+    def hand_over(self, candidate: Subject, reference: Subject) -> float:
+        """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
+
+        So it is in ABBA: a switch from the other's context costs more than one from its own.
+        """
+        seconds = []
+        for turn in range(EMPTY_ROUNDS):
+            if turn % 2 == 0:
+                self._timed(candidate, [])
+                candidate.release()
+                candidate.freeze()
+            self._write(self._order(), keep=())
+            seconds.append(self._timed(reference, [])[0])
+            reference.release()
+            reference.freeze()
+        return median(seconds)
+
+    def single_calls(self, subject: Subject, hand_over_s: float) -> float:
+        """Median milliseconds of a call that is alone in its round: from idle to idle, as a user waits for it."""
+        samples = Samples()
+        for _ in range(SINGLE_CALLS):
+            order = self._order()[:1]
+            self._write(order, keep=())
+            self._run(subject, order, samples, {})
+        return median(samples.call_ms(hand_over_s, 1))
+
+    def split_round(self, subject: Subject) -> None:
+        """A verified round whose second half gets other contents once its first half is done.
+
+        Whoever computed the whole round on its first call now has outputs of contents that are no longer there.
+        """
+        order = self._order()
+        self._write(order, keep=())
+        half = len(order) // 2
+        if half:
+            self._run(subject, order[:half], None, {})
+        rest = order[half:]
+        calls = set(self._choose(len(rest))) if self._verify else set()
+        self._run(subject, rest, None, self._write(rest, keep=calls))
+
+    def _order(self) -> list[int]:
+        order = list(range(self._sets.count))
+        self._chance.shuffle(order)
+        return order
+
+    def _write(self, order: Sequence[int], *, keep: Iterable[int]) -> dict[int, Written]:
+        written = {}
+        for call, slot in enumerate(order):
+            contents = self._draw()
+            self._sets.write(slot, contents.get())
+            if call in keep:
+                written[call] = Written(slot, contents)
+                contents.spare()
+        return written
+
+    def _run(
+        self, subject: Subject, order: Sequence[int], samples: Samples | None, written: dict[int, Written]
+    ) -> None:
+        seconds, device_ms, seed = self._timed(subject, order)
+        if written and self._verify:
+            subject.snapshot(sorted(written))
+            self._verify(subject, written, seed)
+        subject.release()
+        subject.freeze()
+        if samples is not None:
+            samples.round_s.append(seconds)
+            if device_ms is not None:
+                samples.device_ms.append(device_ms / len(order))
+            reading = self._device.read()
+            if reading is not None:
+                samples.readings.append(reading)
+
+    def _timed(self, subject: Subject, order: Sequence[int]) -> tuple[float, float | None, int]:
+        """Evict, say go, wait: the seconds of the round, its device milliseconds, and the seed it ran under."""
+        seed = self._chance.getrandbits(62)
+        self._device.touch()
+        if self._sets.hidden:  # the subject's core wakes up meanwhile; there is nothing yet to begin early with
+            subject.wake()
+            _stay_awake(WAKE_S)
+            self._sets.reveal()
+        started = time.monotonic()
+        self._device.evict()
+        self.evict_s.setdefault(id(subject), []).append(time.monotonic() - started)
+        if not self._sets.hidden:
+            subject.wake()
+        result = subject.round(order, seed=seed)
+        done = time.monotonic()
+        self._device.touch()
+        tail_s = time.monotonic() - done
+        subject.freeze()
+        return result.seconds + tail_s, result.device_ms, seed
+
+
+def _stay_awake(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def conditions(candidate: Sequence[Reading], reference: Sequence[Reading]) -> Conditions | None:
+    """The device's state over the rounds of both sides; None without readings."""
+    readings = [*candidate, *reference]
+    if not candidate or not reference:
+        return None
+    clocks = [reading.sm_mhz for reading in readings]
+    mine, theirs = (median([reading.sm_mhz for reading in side]) for side in (candidate, reference))
+    throttle = sorted({reason for reading in readings for reason in reading.throttle})
+    return Conditions(
+        samples=len(readings),
+        sm_mhz=median(clocks),
+        sm_mhz_lowest=min(clocks),
+        sm_mhz_highest=max(clocks),
+        memory_mhz=median([reading.memory_mhz for reading in readings]),
+        temperature_c=median([reading.temperature_c for reading in readings]),
+        power_w=median([reading.power_w for reading in readings]),
+        throttle=tuple(throttle),
+        disturbed=abs(mine - theirs) > CLOCK_DRIFT * max(mine, theirs, 1.0)
+        or any(reason in HARD_THROTTLE for reason in throttle),
     )
 
 
-def _median(values: list[float]) -> float:
+def median(values: Sequence[float]) -> float:
+    """The median of at least one value."""
     ordered = sorted(values)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -143,6 +143,7 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         source=candidate.source,
         kind=draft.kind,
         settings=draft.settings,
+        writes_kernels=candidate.languages != ("pytorch",),
         readable=session.readable,
     )
 
@@ -209,8 +210,12 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
         else None,
         device=Device(kind=draft.kind, name=seated.device_name),
         verdict=verdict,
+        tolerance=draft.settings.tolerance,
         timing=judgement.timing if judgement else None,
-        flags=draft.flags,
+        roofline=judgement.roofline if judgement else None,
+        profile=judgement.profile if judgement else None,
+        audit=judgement.audit if judgement else (),
+        flags=(*draft.flags, *(judgement.flags if judgement else ())),
         builds=draft.preparation.builds if draft.preparation else (),
         substitutions=_substitutions(draft, judgement),
         phases_s={**draft.phases_s, **(judgement.phases_s if judgement else {})},

@@ -149,7 +149,7 @@ class Inspection:
         )
         conversation.ask(construct, Constructed, seconds=patience_s)
         conversation.ask(Prepare(arena=0, slots=(drawn.inputs,)), Prepared, seconds=patience_s)
-        conversation.ask(Go(slots=(0,)), Done, seconds=patience_s)
+        conversation.ask(Go(slots=(0,), seed=0), Done, seconds=patience_s)
 
 
 def _conclude(tool: Tool, log: str, failure: SubjectFailed | None) -> Findings:

@@ -5,24 +5,29 @@ for one each.
 """
 
 import os
-import platform
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 
-import harness
-from harness.errors import DeviceError, HarnessError, ProtocolError
+from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
+from harness.judge.audit import Audit, audit
+from harness.judge.doubts import Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
-from harness.judge.judge import Bench, judge
+from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import LoadedProblem, load_problem
+from harness.judge.roofline import roofline
 from harness.judge.subject import Subject
 from harness.judge.timing import Plan
+from harness.pipeline.baselines import BaselinePair, still_true, time_pair, versus
 from harness.pipeline.conversation import BuildRefused, Conversation, conversing
+from harness.pipeline.hardware import Hardware
+from harness.pipeline.known import Known, key_of
 from harness.pipeline.messages import (
     TO_JUDGE,
     BuildWanted,
@@ -38,13 +43,22 @@ from harness.pipeline.sizes import sized
 from harness.pipeline.subject import WorkerSubject
 from harness.sandbox import Policy, Worker, Zygote
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
-from harness.schema.record import Environment, SandboxReport
-from harness.schema.verdict import Failed
+from harness.schema.flag import Flag
+from harness.schema.problem import Workload
+from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
+from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.wire import Channel, Closed
 from harness.wire.memory import DeviceArena, HostArena
 from harness.wire.messages import Built, Load, Loaded
 
-_HOST_CACHE_BYTES = 64 << 20  # written over to empty the CPU's last cache; larger than most have
+_COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
+    "eager": None,
+    "compile": "default",
+    "compile-max-autotune": "max-autotune",
+}
+_REFERENCE_CPU_S = 1e6  # it serves many candidates
+_AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
+_COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
 def main(descriptors: Sequence[int], zygote: Zygote) -> None:
@@ -68,13 +82,16 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu = seat.gpu
+        self._gpu, self._core = seat.gpu, seat.core
         os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
-        self._device = torch.device("cuda", 0) if seat.gpu is not None else torch.device("cpu")
-        if seat.gpu is not None:
-            _open_device()
-        channel.send(Seated(environment=environment(self._device), device_name=_name(self._device), arch=self._arch()))
-        self._bench = Bench(self._device, self._make_arena, _eviction(self._device))
+        self._hardware = Hardware(seat.gpu)
+        self._device = self._hardware.device
+        self._environment = self._hardware.environment()
+        self._held: _Reference | None = None
+        self._audits = Known("audits", Audit)
+        self._baselines = Known("baselines", BaselinePair)
+        channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
+        self._bench = Bench(self._device, self._make_arena, self._hardware)
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
@@ -95,55 +112,140 @@ class JudgeProcess:
                 return
 
     def _judge(self, job: Job) -> Judgement:
+        settings = job.settings
         emulated = job.kind == "cpu-emulated"
-        source, workload = sized(job.problem, job.settings.workload, emulated=emulated)
-        workload = workload.model_copy(update={"precision": job.settings.precision})
-        problem = load_problem(job.problem.title, source, device=self._device, precision=job.settings.precision)
-        policy = Policy(
-            readable=job.readable,
-            devices=self._gpu is not None,
-            limits=job.settings.limits,
-            isolation=job.settings.isolation,
-        )
+        source, workload = sized(job.problem, settings.workload, emulated=emulated)
+        workload = workload.model_copy(update={"precision": settings.precision})
+        problem = load_problem(job.problem.title, source, device=self._device, precision=settings.precision)
         started = time.monotonic()
+        known = self._audit(problem, settings)
+        audit_s = time.monotonic() - started
+        if not emulated:
+            self._hardware.rates(settings.precision)  # while the device is idle
+        policy = self._policy(job)
+        started = time.monotonic()
+        free_bytes = self._hardware.free_bytes()
         with self._worker(policy) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
             subject: WorkerSubject | None = None
+
+            def failed_early(verdict: Failed) -> Judgement:
+                return Judgement(verdict=verdict, workload=workload, sandbox=report, audit=known.findings)
+
             try:
                 self._channel.send(Phase(name="load"))
                 conversation.expect_ready()
                 self._load(conversation, job.source, "ModelNew", job)
                 loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, job.settings)
+                subject = self._subject(conversation, problem, settings)
                 self._channel.send(Phase(name="check"))
                 finding = judge(
                     problem,
                     subject,
-                    None if emulated else self._reference(problem, policy, job),
+                    None if emulated else lambda: self._reference(problem, job),
+                    audit=known,
                     bench=self._bench,
-                    plan=Plan(budget_s=job.settings.timing_s, bytes_budget=self._bytes_budget()),
+                    plan=Plan(
+                        budget_s=settings.timing_s,
+                        bytes_budget=free_bytes // 6,
+                        memory_bytes=free_bytes,
+                        singles=self._device.type == "cuda",
+                    ),
+                    tolerance=settings.tolerance,
                 )
             except BuildRefused as refused:
                 verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
-                return Judgement(verdict=verdict, workload=workload, sandbox=report)
+                return failed_early(verdict)
             except SubjectFailed as failed:
                 verdict = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
-                return Judgement(verdict=verdict, workload=workload, sandbox=report)
+                return failed_early(verdict)
             finally:
                 if subject is not None:
                     subject.close()
             worker.kill()
             ended = worker.wait(5.0)
-        return Judgement(
+        judgement = Judgement(
             verdict=finding.verdict,
             timing=finding.timing,
             workload=workload,
             sandbox=report,
+            audit=known.findings,
             substitutions=subject.substitutions,
-            phases_s={"load": loaded_s, **finding.phases_s},
-            clocks=_clocks_mhz(self._gpu) if self._gpu is not None and finding.timing else {},
+            phases_s={"audit": audit_s, "load": loaded_s, **finding.phases_s},
+            clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
+        return self._doubted(judgement, finding, known, job) if finding.timing else judgement
+
+    # ---- around a judgement ------------------------------------------------------------------------------------
+
+    def _audit(self, problem: LoadedProblem, settings: Settings) -> Audit:
+        """What is known of the problem, found out once. A reference that hangs ends this process."""
+        key = key_of(self._environment, self._hardware.name, problem.source, settings.precision, settings.tolerance)
+        known = self._audits.find(key)
+        if known is None:
+            self._channel.send(Phase(name="audit"))
+            seconds = max(settings.timeout_s, _AUDIT_S)
+            detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
+            with self._deadline(seconds, detail):
+                known = audit(problem, tolerance=settings.tolerance)
+            self._audits.keep(key, known)
+        return known
+
+    @contextmanager
+    def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
+        def late() -> None:  # whatever hangs here cannot be interrupted from within
+            self._channel.send(Fault(detail=detail, exit_status=InputError.exit_status, device_lost=True))
+            os._exit(1)
+
+        timer = threading.Timer(seconds, late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _doubted(self, judgement: Judgement, finding: Finding, known: Audit, job: Job) -> Judgement:
+        """The judgement with what the timing makes one wonder about; some of that rejects."""
+        timing = finding.timing
+        assert timing is not None
+        floor = roofline(known, self._hardware.rates(job.settings.precision), timing)
+        on_gpu = self._device.type == "cuda"
+        profile = profile_of(finding.trace, job.source) if finding.trace else None
+        flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
+        if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
+            flags = (*flags, _BUSY)
+        baselines = tuple(self._baseline(name, judgement, job) for name in job.settings.baselines if name != "eager")
+        return judgement.model_copy(
+            update={
+                "verdict": _after(judgement.verdict, flags, job.settings.reject),
+                "timing": timing.model_copy(update={"baselines": baselines}),
+                "roofline": floor,
+                "profile": profile,
+                "flags": flags,
+            }
+        )
+
+    def _baseline(self, name: BaselineName, judgement: Judgement, job: Job) -> Baseline:
+        """The candidate against another form of the reference, which is timed where its time is not known."""
+        timing = judgement.timing
+        assert timing is not None
+        workload = judgement.workload.model_dump_json()
+        key = key_of(self._environment, self._hardware.name, job.problem.sha256, workload, name)
+        known = self._baselines.find(key)
+        if known is not None and still_true(known, timing):
+            return versus(name, timing, known, cached=True)
+        pair = self._time_baseline(name, judgement.workload, job, timing.calls_per_round)
+        self._baselines.keep(key, pair)
+        return versus(name, timing, pair, cached=False)
+
+    def _time_baseline(self, name: BaselineName, workload: Workload, job: Job, count: int) -> BaselinePair:
+        source, _ = sized(job.problem, job.settings.workload, emulated=False)
+        problem = load_problem(job.problem.title, source, device=self._device, precision=workload.precision)
+        plan = Plan(budget_s=job.settings.timing_s)
+        with self._reference(problem, job) as eager, self._reference(problem, job, name) as other:
+            return time_pair(problem, eager, other, count=count, bench=self._bench, plan=plan)
 
     # ---- workers -----------------------------------------------------------------------------------------------
 
@@ -160,34 +262,68 @@ class JudgeProcess:
         )
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 
-    def _subject(self, conversation: Conversation, problem: LoadedProblem, settings: Settings) -> WorkerSubject:
+    def _policy(self, job: Job) -> Policy:
+        return Policy(
+            readable=job.readable,
+            devices=self._gpu is not None,
+            limits=job.settings.limits,
+            isolation=job.settings.isolation,
+        )
+
+    def _subject(
+        self,
+        conversation: Conversation,
+        problem: LoadedProblem,
+        settings: Settings,
+        compile_mode: CompileMode | None = None,
+    ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
             device=self._device,
             init_arguments=problem.init_arguments(),
             precision=settings.precision,
-            call_s=settings.timeout_s,
+            call_s=max(settings.timeout_s, _COMPILING_S) if compile_mode else settings.timeout_s,
+            compile_mode=compile_mode,
+            core=self._core,
         )
 
-    def _reference(self, problem: LoadedProblem, policy: Policy, job: Job) -> Callable[[], Any]:
-        """Opens the reference in a worker of its own, by the same protocol. Its failure is never the candidate's."""
+    @contextmanager
+    def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:
+        """The reference in a worker of its own, by the same protocol. Its failure is never the candidate's.
 
-        @contextmanager
-        def opened() -> Iterator[Subject]:
+        The one that was used last is kept for the next candidate of the same problem: no candidate's code is in it.
+        """
+        key = (problem.source, form, job.model_copy(update={"source": ""}).model_dump_json())
+        held, self._held = self._held, None
+        if held is None or held.key != key:
+            if held is not None:
+                held.close()
+            self._channel.send(Phase(name="reference"))
+            held = self._start_reference(problem, job, form, key)
+        with ExitStack() as on_failure:
+            on_failure.callback(held.close)
             self._channel.send(Phase(name="time"))
-            with self._worker(policy) as (_, conversation):
-                subject = self._subject(conversation, problem, job.settings)
-                try:
-                    conversation.expect_ready()
-                    self._load(conversation, problem.source, "Model", job)
-                except SubjectFailed as failed:
-                    raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
-                try:
-                    yield _Blameless(subject)
-                finally:
-                    subject.close()
+            yield held.subject
+            held.subject.detach()
+            held.subject.release(trim=True)
+            on_failure.pop_all()
+        self._held = held
 
-        return opened
+    def _start_reference(
+        self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
+    ) -> "_Reference":
+        policy = self._policy(job)
+        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cpu_s": _REFERENCE_CPU_S})})
+        with ExitStack() as opening:
+            _, conversation = opening.enter_context(self._worker(unhurried))
+            subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
+            opening.callback(subject.close)
+            try:
+                conversation.expect_ready()
+                self._load(conversation, problem.source, "Model", job)
+            except SubjectFailed as failed:
+                raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
+            return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._channel.send(BuildWanted(request=request))
@@ -202,17 +338,31 @@ class JudgeProcess:
     def _make_arena(self, size: int) -> Any:
         return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
 
-    def _bytes_budget(self) -> int:
-        if self._device.type == "cuda":
-            free, _ = torch.cuda.mem_get_info()
-            return free // 6
-        return 1 << 30
 
-    def _arch(self) -> str | None:
-        if self._device.type != "cuda":
-            return None
-        major, minor = torch.cuda.get_device_capability(0)
-        return f"{major}.{minor}"
+_BUSY = Flag(
+    rule="work-outside-the-clock",
+    severity="reject",
+    detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
+)
+
+
+def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:
+    """A correct verdict as it stands once the flags are known: the first one that rejects decides."""
+    if not isinstance(verdict, Correct):
+        return verdict
+    for flag in flags:
+        if flag.severity == "reject" or flag.rule in reject:
+            return Rejected(rule=flag.rule, detail=flag.detail)
+    return verdict
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A reference's worker, and for what it was started."""
+
+    key: tuple[str, ...]
+    subject: Subject
+    close: Callable[[], None]
 
 
 class _Blameless:
@@ -224,88 +374,10 @@ class _Blameless:
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             try:
-                return method(*arguments)
+                return method(*arguments, **named)
             except (SubjectFailed, ProtocolError) as failed:
                 raise DeviceError(f"the reference's worker failed: {failed}") from failed
 
         return call
-
-
-def _open_device() -> None:
-    try:
-        torch.cuda.init()
-        torch.zeros(1, device="cuda")
-    except RuntimeError as error:
-        raise DeviceError(f"the GPU cannot be used: {str(error).splitlines()[0]}; see harness doctor") from error
-
-
-def _eviction(device: torch.device) -> Callable[[], None]:
-    """A function that writes over twice the last cache, so that every timed call reads cold memory."""
-    if device.type == "cuda":
-        scratch = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device=device)
-    else:
-        scratch = torch.empty(_HOST_CACHE_BYTES, dtype=torch.uint8)
-
-    def evict() -> None:
-        scratch.fill_(1)
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-
-    return evict
-
-
-def environment(device: torch.device) -> Environment:
-    """The machine as records name it."""
-    on_gpu = device.type == "cuda"
-    return Environment(
-        harness=harness.__version__,
-        python=platform.python_version(),
-        torch=torch.__version__,
-        cuda=torch.version.cuda,
-        driver=_driver_version() if on_gpu else None,
-        gpu=_name(device) if on_gpu else None,
-        host=platform.node(),
-        cpu=_cpu_name(),
-        cores=len(os.sched_getaffinity(0)),
-    )
-
-
-def _name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(0) if device.type == "cuda" else _cpu_name()
-
-
-def _cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
-def _clocks_mhz(gpu: str) -> dict[str, float]:
-    """The GPU's clocks right after the timed rounds, and the highest it knows; empty where NVML does not tell."""
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-        found = (
-            pynvml.nvmlDeviceGetHandleByIndex(int(gpu)) if gpu.isdecimal() else pynvml.nvmlDeviceGetHandleByUUID(gpu)
-        )
-        return {
-            "sm": pynvml.nvmlDeviceGetClockInfo(found, pynvml.NVML_CLOCK_SM),
-            "memory": pynvml.nvmlDeviceGetClockInfo(found, pynvml.NVML_CLOCK_MEM),
-            "sm_max": pynvml.nvmlDeviceGetMaxClockInfo(found, pynvml.NVML_CLOCK_SM),
-        }
-    except pynvml.NVMLError:
-        return {}
-
-
-def _driver_version() -> str | None:
-    import pynvml
-
-    try:
-        pynvml.nvmlInit()
-        return str(pynvml.nvmlSystemGetDriverVersion())
-    except pynvml.NVMLError:
-        return None

@@ -8,17 +8,22 @@ from pydantic import Field, TypeAdapter
 from harness.pipeline.settings import Settings
 from harness.schema.base import Frozen
 from harness.schema.build import BuildRequest, DeviceKind
+from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
-from harness.schema.record import Environment, SandboxReport, Timing
+from harness.schema.record import Environment, Profile, Roofline, SandboxReport, Timing
 from harness.schema.verdict import Verdict
 from harness.wire.messages import Built
 
 
 class Seat(Frozen):
-    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it."""
+    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
+
+    `core` is the CPU that timed workers call their models on, None where none could be kept free for that.
+    """
 
     say: Literal["seat"] = "seat"
     gpu: str | None
+    core: int | None = None
 
 
 class Seated(Frozen):
@@ -31,13 +36,17 @@ class Seated(Frozen):
 
 
 class Job(Frozen):
-    """Judge this candidate on this problem. `readable` is what workers may read beside the base system."""
+    """Judge this candidate on this problem. `readable` is what workers may read beside the base system.
+
+    `writes_kernels` says that the candidate's source is more than calls of PyTorch.
+    """
 
     say: Literal["job"] = "job"
     problem: Problem
     source: str
     kind: DeviceKind
     settings: Settings
+    writes_kernels: bool = True
     readable: tuple[Path, ...] = ()
 
 
@@ -61,6 +70,10 @@ class Judgement(Frozen):
     say: Literal["judgement"] = "judgement"
     verdict: Verdict
     timing: Timing | None = None
+    roofline: Roofline | None = None
+    profile: Profile | None = None
+    audit: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...] = ()
     workload: Workload = Workload()
     sandbox: SandboxReport = SandboxReport()
     substitutions: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.build import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.errors import DeviceError, HarnessError, InputError, ProblemError, SandboxError
@@ -37,10 +37,14 @@ class JudgeLost(DeviceError):
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU."""
+    """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU.
+
+    `core` is a CPU that nothing but its timed workers is put on; None where the machine has too few.
+    """
 
     name: str
     gpu: str | None
+    core: int | None = None
 
 
 def choose_devices(wanted: str) -> list[DeviceChoice]:
@@ -131,8 +135,9 @@ class JudgeSeat:
     def _fault(self, fault: Fault) -> HarnessError:
         if fault.device_lost:
             self.close()
-            return JudgeLost(fault.detail)
-        return ProblemError(fault.detail) if fault.exit_status == InputError.exit_status else DeviceError(fault.detail)
+        if fault.exit_status == InputError.exit_status:
+            return ProblemError(fault.detail)
+        return JudgeLost(fault.detail) if fault.device_lost else DeviceError(fault.detail)
 
     def _start(self) -> Channel:
         if self._channel is not None:
@@ -145,7 +150,7 @@ class JudgeSeat:
             opening.enter_context(process)
             self._process: Trusted = process
             try:
-                channel.send(Seat(gpu=self.device.gpu))
+                channel.send(Seat(gpu=self.device.gpu, core=self.device.core))
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None
@@ -232,8 +237,8 @@ class Session:
 @contextmanager
 def open_session(device: str, settings: Settings, *, on_phase: OnPhase = lambda name: None) -> Iterator[Session]:
     """Start what judging on `device` needs. Raises InputError, DeviceError or SandboxError where that cannot be."""
-    devices = choose_devices(device)
-    with Zygote.start(preload=WORKER_MODULES) as zygote, _off_the_judges_cores(devices):
+    devices, others = _with_cores(choose_devices(device))
+    with Zygote.start(preload=WORKER_MODULES) as zygote, _on_cores(others):
         _check_isolation(zygote, settings.isolation)
         session = Session(zygote, devices, settings, on_phase)
         try:
@@ -242,18 +247,28 @@ def open_session(device: str, settings: Settings, *, on_phase: OnPhase = lambda 
             session.close()
 
 
-@contextmanager
-def _off_the_judges_cores(devices: list[DeviceChoice]) -> Iterator[None]:
-    """Keep this thread, and with it the builders and their compilers, off the cores that timing on a GPU needs.
+def _with_cores(devices: list[DeviceChoice]) -> tuple[list[DeviceChoice], set[int]]:
+    """Give each GPU cores of its own; the devices with one of them, and the cores that are left for the builders.
 
     Judge, candidate and reference wait awake during timed rounds. Where compilers keep every core busy, the hand-over
-    takes 2 to 6 ms instead of 0.2, measured on 16 cores with an H200. The judges' processes are forked from the zygote,
-    which started before, and may use all cores. A machine with too few cores is left as it is.
+    takes 2 to 6 ms instead of 0.2, measured on 16 cores with an H200. A machine with too few cores is left as it is.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    kept_free = CORES_FOR_A_GPU * sum(choice.gpu is not None for choice in devices)
+    if not kept_free or len(cores) <= 2 * kept_free:
+        return devices, set(cores)
+    chosen = [replace(choice, core=cores[CORES_FOR_A_GPU * index]) for index, choice in enumerate(devices)]
+    return chosen, set(cores[kept_free:])
+
+
+@contextmanager
+def _on_cores(cores: set[int]) -> Iterator[None]:
+    """Keep this thread, and with it the builders and their compilers, on these cores.
+
+    The judges' processes are forked from the zygote, which started before, and may use all.
     """
     before = os.sched_getaffinity(0)
-    kept_free = CORES_FOR_A_GPU * sum(choice.gpu is not None for choice in devices)
-    if kept_free and len(before) > 2 * kept_free:
-        os.sched_setaffinity(0, sorted(before)[kept_free:])
+    os.sched_setaffinity(0, cores)
     try:
         yield
     finally:

@@ -4,8 +4,11 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 """
 
 import os
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,9 +16,10 @@ import torch
 from harness.errors import DeviceError, SandboxError
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
-from harness.judge.subject import Elsewhere, Opaque, Round
+from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace
 from harness.pipeline.conversation import Conversation
 from harness.schema.problem import Precision
+from harness.schema.record import CompileMode
 from harness.wire.memory import Driver, HostArena, device_bytes, element_size, read_process, view
 from harness.wire.messages import (
     Attach,
@@ -34,7 +38,9 @@ from harness.wire.messages import (
     Prepared,
     Release,
     Released,
+    Traced,
 )
+from harness.wire.messages import Trace as TraceCalls
 from harness.wire.values import (
     FloatValue,
     MappingValue,
@@ -48,6 +54,12 @@ from harness.wire.values import (
 )
 
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
+_SNAPSHOT_BYTES = 1 << 29
+"""Outputs larger than this are not kept: calls that write them take longer than asking for them does."""
+
+
+_Kept = dict[int, tuple[str, torch.Tensor]]
+"""Copies of outputs by address, each with the handle of the allocation that it was read from ("" on the host)."""
 
 
 class WorkerSubject:
@@ -61,17 +73,24 @@ class WorkerSubject:
         init_arguments: list[Any],
         precision: Precision = "fp32",
         call_s: float,
+        compile_mode: CompileMode | None = None,
+        core: int | None = None,
     ) -> None:
+        """`call_s` bounds one question; `core` is the CPU that the model is called on in timed rounds."""
         self._talk = conversation
         self._device = device
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s = call_s
+        self._compile_mode, self._core = compile_mode, core
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
         self._done: Done | None = None
-        self._opened: dict[str, int] = {}
+        self._frozen: list[int] = []
+        self._layout: tuple[TensorValue, ...] = ()
+        self._kept: dict[int, _Kept] = {}
+        self._opened: dict[str, tuple[DeviceHandle, int]] = {}
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
 
@@ -80,7 +99,15 @@ class WorkerSubject:
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         arguments, arena = self._shared_arguments()
         answer = self._talk.ask(
-            Construct(seed=seed, arguments=arguments, arena=arena, precision=self._precision), Constructed
+            Construct(
+                seed=seed,
+                arguments=arguments,
+                arena=arena,
+                precision=self._precision,
+                compile_mode=self._compile_mode,
+            ),
+            Constructed,
+            seconds=self._call_s,
         )
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
@@ -92,24 +119,64 @@ class WorkerSubject:
     def detach(self) -> None:
         if self._sets is not None:
             self.release()
+            self._close_opened()
+            self._layout = ()
             self._talk.ask(Detach(arena=self._sets[0]), Released)
             self._sets = None
 
-    def attend(self) -> None:
+    def freeze(self) -> None:
+        """Stop the worker and whatever it started. A worker that is gone by now shows at the next question."""
+        if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
+            with suppress(OSError):
+                os.sched_setaffinity(self._talk.pid, {self._core})
+        frozen = [self._talk.pid]
+        for pid in frozen:  # grows: who is stopped starts nobody, so its children are known for good
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+                frozen.extend(_children(pid))
+        self._frozen = frozen
+
+    def wake(self) -> None:
+        self._thaw()
         if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
-    def round(self, slots: Sequence[int]) -> Round:
-        request = Go(slots=tuple(slots))
+    def round(self, slots: Sequence[int], *, seed: int) -> Round:
+        request = Go(slots=tuple(slots), seed=seed)
         started = time.monotonic_ns()
         answer, at_ns = self._talk.ask_timed(request, Done, seconds=self._call_s, spin_s=self._spin_s)
         if len(answer.addresses) != len(slots):
             raise SubjectFailed("protocol", f"answered {len(answer.addresses)} of {len(slots)} calls")
-        self._done = answer
+        self._done, self._kept = answer, {}
         return Round((at_ns - started) / 1e9, len(slots), answer.device_ms)
+
+    def snapshot(self, calls: Sequence[int]) -> None:
+        assert self._done is not None
+        if sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) > _SNAPSHOT_BYTES:
+            return
+        for call in calls:
+            addresses = self._done.addresses[call]
+            if len(addresses) == len(self._layout):  # the layout is the one described last
+                self._kept[call] = dict(self._copies(addresses))
+
+    def _copies(self, addresses: Sequence[int]) -> Iterator[tuple[int, tuple[str, torch.Tensor]]]:
+        for address, leaf in zip(addresses, self._layout, strict=True):
+            size = leaf.span * element_size(leaf.dtype)
+            if self._device.type == "cuda":
+                entry = self._holder(address, size)
+                if entry is not None:
+                    held, mapped = entry
+                    copy = device_bytes(mapped + address - held.base, size, 0).clone()
+                    yield address, (held.handle, copy)
+            else:
+                copy = torch.empty(size, dtype=torch.uint8)
+                with suppress(OSError):  # a layout that changed: what is described afterwards decides
+                    read_process(self._talk.pid, address, copy)
+                    yield address, ("", copy)
 
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         assert self._done is not None
+        self._thaw()
         answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
         self.substitutions = answer.substitutions
         if len(answer.outputs) != len(calls):
@@ -121,18 +188,37 @@ class WorkerSubject:
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
         try:
-            return [self._read(output, answer.handles) for output in answer.outputs]
+            found = [
+                self._read(output, answer.handles, self._kept.get(call, {}))
+                for call, output in zip(calls, answer.outputs, strict=True)
+            ]
         except ValueError as error:
             raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
+        self._layout = tuple(tensors(answer.outputs[-1])) if answer.outputs else ()
+        return found
 
-    def release(self) -> None:
-        self._close_opened()
-        self._done = None
-        self._talk.ask(Release(), Released)
+    def release(self, *, poison: bool = False, trim: bool = False) -> None:
+        self._thaw()
+        if trim:
+            self._close_opened()
+        self._done, self._kept = None, {}
+        self._talk.ask(Release(poison=poison, trim=trim), Released)
+
+    def trace(self, slots: Sequence[int]) -> Trace:
+        self._thaw()
+        answer = self._talk.ask(TraceCalls(slots=tuple(slots)), Traced, seconds=self._call_s)
+        used = tuple(KernelUse(kernel.name, kernel.us, kernel.launches) for kernel in answer.kernels)
+        return Trace(answer.us, len(slots), used)
 
     def close(self) -> None:
         """Unmap what was opened of the worker's memory. The worker itself is its owner's to end."""
         self._close_opened()
+
+    def _thaw(self) -> None:
+        for pid in reversed(self._frozen):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen = []
 
     # ---- sharing -----------------------------------------------------------------------------------------------
 
@@ -175,24 +261,24 @@ class WorkerSubject:
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
-    def _read(self, output: Value, handles: Sequence[DeviceHandle]) -> Any:
+    def _read(self, output: Value, handles: Sequence[DeviceHandle], kept: _Kept) -> Any:
         """The output as the judge sees it. Raises ValueError for a description that cannot be true."""
         match output:
             case TensorValue():
-                return self._read_tensor(output, handles)
+                return self._read_tensor(output, handles, kept)
             case OpaqueValue():
                 return Opaque(output.type)
             case SequenceValue():
-                items = [self._read(item, handles) for item in output.items]
+                items = [self._read(item, handles, kept) for item in output.items]
                 return items if output.kind == "list" else tuple(items)
             case MappingValue():
-                return {key: self._read(item, handles) for key, item in output.items.items()}
+                return {key: self._read(item, handles, kept) for key, item in output.items.items()}
             case FloatValue():
                 return float.fromhex(output.value)
             case _:
                 return decode(output, lambda leaf: None)
 
-    def _read_tensor(self, leaf: TensorValue, handles: Sequence[DeviceHandle]) -> Any:
+    def _read_tensor(self, leaf: TensorValue, handles: Sequence[DeviceHandle], kept: _Kept) -> Any:
         if leaf.device != self._device.type:
             return Elsewhere(leaf.device)
         size = leaf.span * element_size(leaf.dtype)
@@ -205,7 +291,10 @@ class WorkerSubject:
             if base <= leaf.offset and leaf.offset + size <= base + sets.arena.size:
                 return view(sets.arena.bytes(), leaf, leaf.offset - base)
         if self._device.type == "cuda":
-            return self._read_device(leaf, size, handles)
+            return self._read_device(leaf, size, handles, kept)
+        found = kept.get(leaf.offset)
+        if found is not None and found[1].numel() >= size:
+            return view(found[1], leaf, 0)
         return self._read_host(leaf, size)
 
     def _read_host(self, leaf: TensorValue, size: int) -> torch.Tensor:
@@ -225,23 +314,52 @@ class WorkerSubject:
         found: torch.Tensor = view(copy, leaf, 0)
         return found
 
-    def _read_device(self, leaf: TensorValue, size: int, handles: Sequence[DeviceHandle]) -> torch.Tensor:
-        assert self._driver is not None
+    def _read_device(self, leaf: TensorValue, size: int, handles: Sequence[DeviceHandle], kept: _Kept) -> torch.Tensor:
         for entry in handles:
             if entry.base <= leaf.offset and leaf.offset + size <= entry.base + entry.size:
-                if entry.handle not in self._opened:
-                    try:
-                        self._opened[entry.handle] = self._driver.open_ipc(bytes.fromhex(entry.handle))
-                    except DeviceError as error:
-                        raise ValueError(f"a device handle that cannot be opened: {error}") from error
-                start = self._opened[entry.handle] + leaf.offset - entry.base
-                found: torch.Tensor = view(device_bytes(start, size, 0), leaf, 0)
+                handle, raw = kept.get(leaf.offset, ("", None))
+                if raw is None or handle != entry.handle or raw.numel() < size:
+                    raw = device_bytes(self._open(entry) + leaf.offset - entry.base, size, 0)
+                found: torch.Tensor = view(raw, leaf, 0)
                 return found
         raise ValueError("a device output without a handle to the memory that holds it")
+
+    def _open(self, entry: DeviceHandle) -> int:
+        """Where the allocation is mapped here; it stays so, because opening takes long and torch keeps its own."""
+        assert self._driver is not None
+        if entry.handle not in self._opened:
+            stale = [known for known, (held, _) in self._opened.items() if _overlap(held, entry)]
+            for known in stale:  # the worker gave that memory back and got other memory at its address
+                torch.cuda.synchronize()
+                self._driver.close_ipc(self._opened.pop(known)[1])
+            try:
+                self._opened[entry.handle] = (entry, self._driver.open_ipc(bytes.fromhex(entry.handle)))
+            except DeviceError as error:
+                raise ValueError(f"a device handle that cannot be opened: {error}") from error
+        return self._opened[entry.handle][1]
+
+    def _holder(self, address: int, size: int) -> tuple[DeviceHandle, int] | None:
+        for held, mapped in self._opened.values():
+            if held.base <= address and address + size <= held.base + held.size:
+                return held, mapped
+        return None
 
     def _close_opened(self) -> None:
         if self._driver is not None and self._opened:
             torch.cuda.synchronize()
-            for address in self._opened.values():
+            for _, address in self._opened.values():
                 self._driver.close_ipc(address)
         self._opened.clear()
+
+
+def _overlap(one: DeviceHandle, other: DeviceHandle) -> bool:
+    return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that the threads of `pid` started; empty where the kernel does not tell."""
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found.extend(int(child) for child in listing.read_text().split())
+    return found

@@ -24,6 +24,7 @@ class Interval(Frozen):
     high: float
 
 
+CompileMode = Literal["default", "max-autotune"]
 BaselineName = Literal["eager", "compile", "compile-max-autotune"]
 Conclusion = Literal["faster", "slower", "same", "ambiguous"]
 
@@ -66,9 +67,10 @@ class Timing(Frozen):
 
     `speedup` is the ratio of the medians, reference over candidate. The samples are mean milliseconds of one call
     over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that an empty round of the
-    reference takes (median). `device_*_ms` are the worker's own device events,
-    a second opinion that decides nothing; None where there is no device. `baseline` is the form of the reference that
-    was timed, `baselines` are the further ones. `conditions` is the state of the GPU beside the rounds.
+    reference takes (median). `device_*_ms` are the worker's own device events, a second opinion that decides nothing;
+    None where there is no device. `*_single_ms` are calls that are alone in their round, as a user waits for one;
+    measured where launching costs what matters, else None. `baseline` is the form of the reference that was timed,
+    `baselines` are the further ones. `conditions` is the state of the GPU beside the rounds.
     """
 
     candidate_ms: float
@@ -82,6 +84,8 @@ class Timing(Frozen):
     reference_samples_ms: tuple[float, ...] = ()
     candidate_device_ms: float | None = None
     reference_device_ms: float | None = None
+    candidate_single_ms: float | None = None
+    reference_single_ms: float | None = None
     clock: str = "judge, monotonic"
     transfer: str = ""
     baseline: BaselineName = "eager"

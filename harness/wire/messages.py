@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.schema.record import CompileMode
 from harness.wire.values import Size, Value
 
 # ---- judge to worker -------------------------------------------------------------------------------------------
@@ -49,13 +50,17 @@ class Attach(Frozen):
 
 
 class Construct(Frozen):
-    """Seed torch, build the model from the arguments, move it to the device. Answer: `Constructed` or `Raised`."""
+    """Seed torch, build the model from the arguments, move it to the device. Answer: `Constructed` or `Raised`.
+
+    `compile_mode` wraps it in torch.compile of that mode: only references are asked for that.
+    """
 
     say: Literal["construct"] = "construct"
     seed: int
     arguments: Value
     arena: int | None
     precision: Literal["fp32", "fp16", "bf16"] = "fp32"
+    compile_mode: CompileMode | None = None
 
 
 class Prepare(Frozen):
@@ -67,16 +72,21 @@ class Prepare(Frozen):
 
 
 class Attend(Frozen):
-    """A round comes soon: wait for it awake. Sent before the round's contents are written. Answer: `Attending`."""
+    """A round comes at once: wait for it awake. Answer: `Attending`."""
 
     say: Literal["attend"] = "attend"
 
 
 class Go(Frozen):
-    """Call the model once per slot, wait for the device, answer `Done` or `Raised`. This is what the clock sees."""
+    """Seed torch, call the model once per slot, wait for the device, answer `Done` or `Raised`: what the clock sees.
+
+    The seed is for models that draw random numbers: the first call of a round can be compared with a reference that
+    was seeded in the same way.
+    """
 
     say: Literal["go"] = "go"
     slots: tuple[int, ...]
+    seed: int
 
 
 class Describe(Frozen):
@@ -87,9 +97,22 @@ class Describe(Frozen):
 
 
 class Release(Frozen):
-    """Let go of the last round's outputs. Answer: `Released`."""
+    """Let go of the last round's outputs. Answer: `Released`.
+
+    `poison` fills the memory that they leave behind, so that a call which does not write its output shows. `trim`
+    gives the memory that torch keeps for later calls back to the device.
+    """
 
     say: Literal["release"] = "release"
+    poison: bool = False
+    trim: bool = False
+
+
+class Trace(Frozen):
+    """Call the model once per slot under torch's profiler. Answer: `Traced` or `Raised`."""
+
+    say: Literal["trace"] = "trace"
+    slots: tuple[int, ...]
 
 
 class Detach(Frozen):
@@ -175,6 +198,22 @@ class Described(Frozen):
     substitutions: Annotated[tuple[str, ...], Field(max_length=1_000)] = ()
 
 
+class KernelTime(Frozen):
+    """Device microseconds and launches of one kernel over all traced calls; on a CPU, of one torch operator."""
+
+    name: Annotated[str, Field(max_length=4_000)]
+    us: float
+    launches: int
+
+
+class Traced(Frozen):
+    """What the profiler saw; `us` is the time of all traced calls. An explanation, believed by nobody."""
+
+    say: Literal["traced"] = "traced"
+    us: float
+    kernels: Annotated[tuple[KernelTime, ...], Field(max_length=10_000)]
+
+
 class Released(Frozen):
     say: Literal["released"] = "released"
 
@@ -192,10 +231,22 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load | Built | Attach | Construct | Prepare | Attend | Go | Describe | Release | Detach, Field(discriminator="say")
+    Load | Built | Attach | Construct | Prepare | Attend | Go | Describe | Release | Trace | Detach,
+    Field(discriminator="say"),
 ]
 Answer = Annotated[
-    Ready | Build | Loaded | Attached | Constructed | Prepared | Attending | Done | Described | Released | Raised,
+    Ready
+    | Build
+    | Loaded
+    | Attached
+    | Constructed
+    | Prepared
+    | Attending
+    | Done
+    | Described
+    | Released
+    | Traced
+    | Raised,
     Field(discriminator="say"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

@@ -44,16 +44,20 @@ from harness.wire.messages import (
     Ready,
     Release,
     Released,
+    Trace,
+    Traced,
 )
 from harness.wire.values import TensorValue, decode, encode
 from harness.worker import capture
 from harness.worker.substitute import CudaAsCpu
+from harness.worker.trace import traced
 
 T = TypeVar("T")
 _data_ptr = torch.Tensor.data_ptr
 _synchronize = torch.cuda.synchronize  # as it was before candidate code could patch it
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-_ATTENTION_S = 2.0  # longer than writing the contents of a round takes
+_ATTENTION_S = 0.05  # the round follows at once
+_POISON = 0xFF  # not a number in every floating type, -1 in every signed one
 _SOURCE_FILE = "candidate.py"
 
 
@@ -97,6 +101,7 @@ class Server:
             Go: self._go,
             Describe: self._describe,
             Release: self._release,
+            Trace: self._trace,
             Detach: self._detach,
         }
         while True:
@@ -179,7 +184,8 @@ class Server:
                 model = self._class(*arguments)
             if request.precision != "fp32":
                 model = model.to(_DTYPES[request.precision])
-            return model.to(self._device)
+            model = model.to(self._device)
+            return torch.compile(model, mode=request.compile_mode) if request.compile_mode else model
 
         self._outputs = []
         self._model = None
@@ -214,6 +220,7 @@ class Server:
             self._events = (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
 
         def calls() -> Done:
+            self._seed(request.seed)
             with torch.no_grad():
                 if self._events:
                     self._events[0].record()
@@ -257,9 +264,28 @@ class Server:
             return "cpu"
         return value.device.type if value.device.type in ("cpu", "cuda") else "other"
 
-    def _release(self, _: Release) -> Released:
+    def _seed(self, seed: int) -> None:
+        torch.default_generator.manual_seed(seed)
+        if self._device.type == "cuda":
+            torch.cuda.default_generators[0].manual_seed(seed)
+
+    def _release(self, request: Release) -> Released:
+        sizes = [_bytes(value) for value in _leaves(self._outputs)] if request.poison else []
         self._outputs = []
+        poison = [torch.full((size,), _POISON, dtype=torch.uint8, device=self._device) for size in sizes]
+        del poison
+        if self._device.type == "cuda" and (request.poison or request.trim):
+            _synchronize()
+            if request.trim:
+                torch.cuda.empty_cache()
         return Released()
+
+    def _trace(self, request: Trace) -> Traced:
+        def calls() -> Traced:
+            with torch.no_grad():
+                return traced(lambda: [self._model(*self._inputs[slot]) for slot in request.slots], self._device)
+
+        return _blame("call", calls)
 
     def _detach(self, request: Detach) -> Released:
         self._outputs, self._inputs = [], []
@@ -269,6 +295,18 @@ class Server:
             _synchronize()
         arena.close()
         return Released()
+
+
+def _leaves(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, list | tuple) else []
+
+
+def _bytes(value: torch.Tensor) -> int:
+    return value.numel() * value.element_size()
 
 
 def _own_copy(artifact: Artifact, descriptor: int) -> str:

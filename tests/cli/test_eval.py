@@ -254,6 +254,16 @@ def test_bad_input_is_one_sentence_and_status_2_before_anything_starts(here, inv
     assert not (here / "runs").exists()
 
 
+def test_a_tool_that_is_not_installed_is_said_before_anything_starts(here, invoke, monkeypatch):
+    monkeypatch.setattr(session_module, "open_session", lambda *_, **__: pytest.fail("started a session"))
+    monkeypatch.setattr("harness.inspect.tools.cxx_compiler", lambda: "/bin/true")
+    result = invoke("eval", "right.py", *relu("--sanitize", "memcheck", "--device", "cpu", "--run", "new"))
+    assert result.exit_code == 2
+    assert one_sentence(result.stderr)
+    assert "install libasan" in result.stderr
+    assert not (here / "runs").exists()
+
+
 @pytest.mark.parametrize("option", [["--set", "dim"], ["--set", "dim=x"], ["--timeout", "0"], ["--extract", "best"]])
 def test_bad_usage_is_status_2(invoke, option):
     result = invoke("eval", "right.py", *relu(*option))

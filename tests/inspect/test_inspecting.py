@@ -8,8 +8,9 @@ from harness.catalog import read_problem
 from harness.inspect import Invocation
 from harness.inspect import tools as tools_module
 from harness.intake import extract, read_submission
-from harness.pipeline.inspecting import Inspection
-from harness.schema import Candidate, Problem
+from harness.pipeline.evaluate import evaluate
+from harness.pipeline.inspecting import Inspection, worth_inspecting
+from harness.schema import Candidate, Correct, Failed, Infrastructure, Problem, Wrong
 from harness.schema.record import ToolReport
 
 DATA = Path(__file__).parent.parent / "data"
@@ -48,17 +49,21 @@ EMULATED = (CANDIDATES / "relu.py").read_text()
 CPP = (CANDIDATES / "relu_cpp.py").read_text()
 
 
-@pytest.mark.slow
-def test_a_write_next_to_torchs_memory_is_found_at_its_line(memcheck):
+def test_a_write_next_to_torchs_memory_is_in_the_record_with_its_line(session, problem, tmp_path):
     text = EMULATED.replace("if (i < n)", "if (i < n + 4)")
-    report, log = memcheck(text)
-    assert (report.ran, report.clean) == (True, False)
-    assert "write of 4 bytes, 0 bytes" in report.summary
-    assert report.lines == (line_of(text, "y[i] ="),)
-    assert "AddressSanitizer: heap-buffer-overflow" in log
+    (tmp_path / "candidate.py").write_text(text)
+    submission = read_submission(tmp_path / "candidate.py")
+    evaluated = evaluate(submission, problem, session=session, tools=("memcheck", "racecheck"))
+    memcheck, racecheck = evaluated.record.tools
+    assert (memcheck.ran, memcheck.clean) == (True, False)
+    assert "write of 4 bytes, 0 bytes" in memcheck.summary
+    assert memcheck.lines == (line_of(text, "y[i] ="),)
+    assert not racecheck.ran
+    assert "AddressSanitizer: heap-buffer-overflow" in evaluated.attachments["memcheck.log"]
+    assert "racecheck.log" not in evaluated.attachments
+    assert evaluated.record.phases_s["inspect"] > 0
 
 
-@pytest.mark.slow
 def test_a_read_next_to_an_input_is_found_too(memcheck):
     text = EMULATED.replace("fmaxf(x[i], 0)", "fmaxf(x[i + 1], 0)")
     report, _ = memcheck(text)
@@ -66,25 +71,15 @@ def test_a_read_next_to_an_input_is_found_too(memcheck):
     assert report.lines == (line_of(text, "x[i + 1]"),)
 
 
-@pytest.mark.slow
 def test_an_honest_kernel_with_barriers_is_clean(memcheck):
     report, _ = memcheck(EMULATED)
     assert report == ToolReport(tool="memcheck", clean=True, summary="no findings")
 
 
-@pytest.mark.slow
 def test_plain_cpp_is_checked_as_well(memcheck):
     text = CPP.replace("i < n", "i <= n")
     report, _ = memcheck(text, kind="cpu")
     assert report.lines == (line_of(text, "out[i] ="),)
-
-
-def test_a_candidate_that_raises_under_the_tool_is_no_clean_one(memcheck):
-    report, _ = memcheck(
-        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        1 / 0\n"
-    )
-    assert (report.ran, report.clean) == (False, False)
-    assert "ZeroDivisionError" in report.summary
 
 
 def test_a_candidate_that_forges_a_clean_report_gains_no_more_than_that(memcheck):
@@ -105,14 +100,29 @@ def test_a_flood_of_output_is_capped(memcheck):
     assert len(log) < 300_000
 
 
-def test_the_inspected_process_sees_no_more_than_a_worker(memcheck):
-    secret = Path(__file__).resolve()
+def test_what_raises_under_the_tool_is_not_clean_and_sees_no_more_than_a_worker(memcheck):
     text = (
-        "import os, torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        f"        raise ValueError(f'sees the tests: {{os.access({str(secret)!r}, os.R_OK)}}')\n"
+        "import os\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        f"        raise ValueError('sees the tests:', os.access({str(Path(__file__).resolve())!r}, os.R_OK))\n"
     )
     report, _ = memcheck(text)
-    assert "sees the tests: False" in report.summary
+    assert (report.ran, report.clean) == (False, False)
+    assert "ValueError: ('sees the tests:', False)" in report.summary
+
+
+@pytest.mark.parametrize(
+    ("verdict", "worth"),
+    [
+        (Correct(trials=9), True),
+        (Wrong(reason="values", detail="", trial="nominal"), True),
+        (Failed(stage="run", reason="crash", detail=""), True),
+        (Failed(stage="build", reason="compile", detail=""), False),
+        (Failed(stage="load", reason="exception", detail=""), False),
+        (Infrastructure(detail=""), False),
+    ],
+)
+def test_tools_look_at_what_came_as_far_as_a_call(verdict, worth):
+    assert worth_inspecting(verdict) is worth
 
 
 @pytest.mark.parametrize("name", ["racecheck", "initcheck", "ncu"])

@@ -76,6 +76,11 @@ def test_no_errors_are_clean_whatever_the_candidate_printed(output):
     assert to_report("memcheck", findings).clean
 
 
+def test_a_summary_that_the_candidate_printed_before_does_not_count(output):
+    findings = compute_sanitizer.read("========= ERROR SUMMARY: 0 errors\n" + output("memcheck"))
+    assert findings.count == 3
+
+
 def test_a_tool_without_a_summary_has_no_result_and_says_why(output):
     log = output("not_supported")
     assert compute_sanitizer.read(log) is None

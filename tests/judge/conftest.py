@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from harness.judge.audit import audit
 from harness.judge.inputs import InputSets
 from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import load_problem
-from harness.judge.subject import Round
+from harness.judge.subject import Round, Trace
 from harness.judge.timing import Plan
 from harness.wire.memory import HostArena, view
 from harness.wire.values import decode
@@ -39,26 +40,49 @@ class FunctionSubject:
     def detach(self) -> None:
         self._inputs, self._outputs = [], []
 
-    def attend(self) -> None:
+    def freeze(self) -> None:
         pass
 
-    def round(self, slots: Sequence[int]) -> Round:
+    def wake(self) -> None:
+        pass
+
+    def round(self, slots: Sequence[int], *, seed: int) -> Round:
         self.rounds += 1
+        torch.manual_seed(seed)
         started = time.monotonic()
         with torch.no_grad():
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))
 
+    def snapshot(self, calls: Sequence[int]) -> None:
+        pass
+
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         return [self._outputs[call] for call in calls]
 
-    def release(self) -> None:
+    def release(self, *, poison: bool = False, trim: bool = False) -> None:
         self._outputs = []
+
+    def trace(self, slots: Sequence[int]) -> Trace:
+        return Trace(us=0.0, calls=len(slots), kernels=())
+
+
+class QuietDevice:
+    """A device that nothing is known of."""
+
+    def evict(self) -> None:
+        pass
+
+    def touch(self) -> None:
+        pass
+
+    def read(self) -> None:
+        return None
 
 
 @pytest.fixture
 def bench() -> Bench:
-    return Bench(torch.device("cpu"), HostArena, lambda: None)
+    return Bench(torch.device("cpu"), HostArena, QuietDevice())
 
 
 @pytest.fixture
@@ -73,6 +97,8 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         def reference() -> Iterator[FunctionSubject]:
             yield FunctionSubject(lambda seed: problem.model(seed, problem.init_arguments()))
 
-        return judge(problem, candidate, reference if timed else None, bench=bench, plan=Plan(budget_s=0.2))
+        return judge(
+            problem, candidate, reference if timed else None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.2)
+        )
 
     return run

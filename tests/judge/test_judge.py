@@ -69,9 +69,19 @@ def test_an_honest_function_is_correct_on_every_kind_of_trial(judge_function):
 
 
 def test_returning_the_input_is_wrong_though_it_passes_on_the_problems_own_inputs(judge_function):
-    verdict = judge_function(RELU, lambda x: x).verdict
+    verdict = judge_function(RELU, lambda x: x.clone()).verdict
     assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "signed")
     assert verdict.mismatch.actual < 0 == verdict.mismatch.expected
+
+
+def test_an_output_that_is_an_input_is_wrong_where_the_reference_returns_memory_of_its_own(judge_function):
+    verdict = judge_function(RELU, lambda x: x).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "aliased-input")
+
+
+def test_an_output_that_is_an_input_is_right_where_the_reference_does_the_same(judge_function):
+    source = RELU.replace("torch.relu(x)", "x.view(-1)")
+    assert judge_function(source, lambda x: x.view(-1)).verdict.kind == "correct"
 
 
 def test_a_zero_tensor_is_wrong(judge_function):
@@ -89,7 +99,8 @@ def test_a_zero_tensor_is_wrong(judge_function):
         (lambda x: Opaque("a.Lazy"), "structure"),
         (lambda x: None, "structure"),
         (lambda x: x.clamp(min=0).mul(float("nan")), "non-finite"),
-        (lambda x: x.clamp_(min=0), "inputs-changed"),
+        (lambda x: x.mul_(2).mul(0.5).clamp(min=0), "inputs-changed"),
+        (lambda x: x.clamp_(min=0), "aliased-input"),
         (lambda x: x.clamp(min=0) + 0.01, "values"),
         (lambda x: x.half().clamp(min=0).float(), "values"),
     ],

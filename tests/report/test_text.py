@@ -18,6 +18,7 @@ from harness.schema import (
     Workload,
     Wrong,
 )
+from harness.schema.record import ToolReport
 
 COMPILER = 'relu.py(14): error: identifier "blockIdxx" is undefined'
 WRONG = Wrong(
@@ -161,6 +162,18 @@ def test_flags_show_the_lines_where_the_source_is_at_hand(make_record):
     text = raw(make_record(submission=response(), flags=flags), source="a = 1\nb = 2\n\tc = Event()\n")
     assert "    59     c = Event()\n" in text
     assert "155" not in text
+
+
+def test_tools_say_what_they_found_with_the_lines_of_the_submission(make_record):
+    tools = (
+        ToolReport(tool="memcheck", clean=False, summary="write of 4 bytes", lines=(3,)),
+        ToolReport(tool="racecheck", clean=True, summary="no findings"),
+        ToolReport(tool="ncu", clean=False, ran=False, summary="not profiled"),
+    )
+    page = shown(make_record(submission=response(), tools=tools))
+    assert "found memcheck write of 4 bytes line 59" in page
+    assert "clean racecheck no findings" in page
+    assert "no result ncu not profiled" in page
 
 
 def test_missing_isolation_is_said(make_record):

@@ -38,10 +38,10 @@ def test_a_descriptor_travels_with_its_frame(ends):
     channel, peer = ends
     reader, writer = os.pipe()
     with Channel(peer.dup()) as other:
-        other.send(Go(slots=(0,)), [writer])
+        other.send(Go(slots=(0,), seed=0), [writer])
     os.close(writer)
     message, arrived = channel.receive_frame(REQUEST)
-    assert message == Go(slots=(0,))
+    assert message == Go(slots=(0,), seed=0)
     os.write(arrived.descriptors[0], b"x")
     arrived.close()
     assert os.read(reader, 2) == b"x"

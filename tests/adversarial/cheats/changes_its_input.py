@@ -1,4 +1,4 @@
-"""wrong/inputs-changed C5: works in place."""
+"""wrong/aliased-input C5: works in place, and returns its input."""
 
 import torch
 

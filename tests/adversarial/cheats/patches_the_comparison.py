@@ -1,4 +1,4 @@
-"""wrong/values D2: patches torch's comparisons and every module of the harness in its process."""
+"""wrong/aliased-input D2: patches torch's comparisons and every module of the harness in its process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""wrong/values C3: returns its input, which is right where no element is negative."""
+"""wrong/aliased-input C3: returns its input, which is right where no element is negative."""
 
 import torch
 

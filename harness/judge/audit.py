@@ -1,0 +1,245 @@
+"""Audit: whether a problem can tell a right answer from a wrong one, and what one call of it takes.
+
+A problem whose output is constant, does not depend on an input or accepts zeros judges nobody; one that draws random
+numbers can be compared only where both sides drew the same. Such findings go into the record of everybody who is
+judged on it.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from harness.errors import ProblemError
+from harness.judge.correctness import Agreement, Expected, all_finite, compare
+from harness.judge.inputs import STRESS, leaves, stressed
+from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
+from harness.judge.problem import LoadedProblem
+from harness.schema.base import Frozen
+from harness.schema.flag import Flag
+from harness.schema.record import ToleranceName
+
+BUDGET_S = 3.0
+"""Once an audit took longer than this, what is left of it is left out, and the findings say so."""
+LARGE_BYTES = 1 << 30
+
+
+class Audit(Frozen):
+    """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
+
+    `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
+    as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed.
+    """
+
+    findings: tuple[Flag, ...] = ()
+    random: bool = False
+    input_bytes: int = 0
+    weight_bytes: int = 0
+    output_bytes: int = 0
+    flops: int = 0
+    call_s: float = 0.0
+
+
+class _Spent(Exception):
+    """The budget is used up."""
+
+
+def audit(problem: LoadedProblem, *, tolerance: ToleranceName = "scaled") -> Audit:
+    """Run the reference a few times and look at what it does.
+
+    Raises ProblemError where it raises on its own inputs.
+    """
+    return _Auditor(problem, tolerance).run()
+
+
+class _Auditor:
+    def __init__(self, problem: LoadedProblem, tolerance: ToleranceName) -> None:
+        self._problem, self._tolerance = problem, tolerance
+        self._findings: list[Flag] = []
+        self._arguments = problem.init_arguments()
+        self._oracle = Oracle(problem, self._arguments, secrets.randbits(62))
+        self._deadline = time.monotonic() + BUDGET_S
+
+    def run(self) -> Audit:
+        inputs = self._draw()
+        before = [leaf.clone() for leaf in leaves(inputs)] if _size(inputs) <= LARGE_BYTES else []
+        expected = self._expected(inputs, 1)
+        call_s = self._time_of(inputs)
+        random = self._is_random(inputs, expected)
+        facts = Audit(
+            random=random,
+            input_bytes=_size(inputs),
+            weight_bytes=_size([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
+            output_bytes=_size(expected.like),
+            flops=self._flops(inputs),
+            call_s=call_s,
+        )
+        if not all_finite(expected.like):
+            self._find("non-finite", "warn", "the reference's outputs are not all finite on its own inputs")
+        if self._oracle.changes_inputs:
+            self._find("changes-inputs", "info", "the reference changes its inputs in place")
+        elif before and not random:
+            try:
+                self._degenerate(inputs, expected)
+                self._dependence(inputs, expected)
+            except _Spent:
+                detail = f"left out, one call takes {call_s:.2g} s: whether inputs, weights and the answer matter"
+                self._find("audit-incomplete", "info", detail)
+        return facts.model_copy(update={"findings": tuple(self._findings)})
+
+    # ---- what is looked at -------------------------------------------------------------------------------------
+
+    def _is_random(self, inputs: list[Any], expected: Expected) -> bool:
+        """Whether equal inputs give equal outputs: under the same seed, and under another."""
+        again = self._expected(inputs, 1)
+        if self._oracle.changes_inputs:
+            return False
+        if not self._agrees(again.like, expected):
+            detail = "equal inputs, weights and seeds give other outputs: nothing can be judged by this reference"
+            self._find("not-repeatable", "warn", detail)
+            return True
+        if not _same_bits(again.like, expected.like):
+            self._find("not-bitwise", "info", "equal inputs give outputs that agree only within the tolerance")
+        if self._agrees(self._expected(inputs, 2).like, expected):
+            return False
+        detail = (
+            "the reference draws random numbers (dropout in training mode?): only a candidate that draws the same ones "
+            "in the same order can be right, and of a timed round only the first call is verified"
+        )
+        self._find("random", "warn", detail)
+        return True
+
+    def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
+        """Answers that nobody had to compute, and that pass on every kind of inputs."""
+        for name, answer in _TRIVIAL.items():
+            if all(self._passes(answer, *case) for case in self._cases(inputs, expected)):
+                self._find("degenerate", "warn", f"{name} passes for the answer on every kind of inputs")
+
+    def _cases(self, inputs: list[Any], expected: Expected) -> Iterator[tuple[list[Any], Expected]]:
+        yield inputs, expected
+        for kind in STRESS:
+            self._check_budget()
+            changed = stressed(self._draw(), kind, secrets.randbits(62))
+            try:
+                found = self._oracle.expected(changed, seed=1)
+            except ReferenceRaised:
+                continue
+            if all_finite(found.like):
+                yield changed, found
+
+    def _passes(self, answer: "_Answer", inputs: list[Any], expected: Expected) -> bool:
+        given = answer(inputs, expected.like)
+        return given is not None and self._agrees(given, expected)
+
+    def _dependence(self, inputs: list[Any], expected: Expected) -> None:
+        """Inputs and weights that the output does not depend on."""
+        other = self._draw()
+        for place, value in enumerate(inputs):
+            if not isinstance(value, torch.Tensor) or not value.numel() or torch.equal(value, other[place]):
+                continue
+            self._check_budget()
+            changed = [*inputs[:place], other[place], *inputs[place + 1 :]]
+            if _same_bits(self._expected(changed, 1).like, expected.like):
+                self._find("unread-input", "warn", f"input {place} does not matter to the output")
+        if self._oracle.shapes():
+            self._check_budget()
+            self._oracle = Oracle(self._problem, self._arguments, secrets.randbits(62))
+            if _same_bits(self._expected(inputs, 1).like, expected.like):
+                self._find("unread-weights", "warn", "the weights do not matter to the output")
+
+    # ---- means -------------------------------------------------------------------------------------------------
+
+    def _draw(self) -> list[Any]:
+        return self._problem.draw(secrets.randbits(62))
+
+    def _expected(self, inputs: list[Any], seed: int) -> Expected:
+        return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+
+    def _agrees(self, given: Any, expected: Expected) -> bool:
+        return isinstance(compare(given, expected, self._tolerance), Agreement)
+
+    def _time_of(self, inputs: list[Any]) -> float:
+        self._wait()
+        started = time.monotonic()
+        self._call(inputs)
+        self._wait()
+        return time.monotonic() - started
+
+    def _flops(self, inputs: list[Any]) -> int:
+        with FlopCounterMode(display=False) as counter:
+            self._call(inputs)
+        return int(counter.get_total_flops())
+
+    def _call(self, inputs: list[Any]) -> None:
+        try:
+            with torch.no_grad():
+                self._oracle.model(*inputs)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            detail = f"problem {self._problem.title}: the reference raised {type(error).__name__}: {error}"
+            raise ProblemError(detail) from error
+
+    def _wait(self) -> None:
+        if self._problem.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def _check_budget(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise _Spent
+
+    def _find(self, rule: str, severity: Any, detail: str) -> None:
+        self._findings.append(Flag(rule=rule, severity=severity, detail=detail))
+
+
+_Answer = Callable[[list[Any], Any], Any]
+
+
+def _filled(value: float | None) -> _Answer:
+    """The reference's outputs with every element replaced: by `value`, or by their own mean where it is None."""
+
+    def fill(leaf: torch.Tensor) -> torch.Tensor:
+        mean = leaf.double().mean().item() if value is None and not leaf.is_complex() else value or 0.0
+        return torch.full_like(leaf, mean)
+
+    return lambda inputs, like: _mapped(like, fill)
+
+
+def _identity(inputs: list[Any], like: Any) -> Any:
+    """An input of the output's shape and dtype, where there is one."""
+    if not isinstance(like, torch.Tensor):
+        return None
+    for value in leaves(inputs):
+        if value.shape == like.shape and value.dtype == like.dtype:
+            return value
+    return None
+
+
+_TRIVIAL: dict[str, _Answer] = {
+    "zeros": _filled(0.0),
+    "ones": _filled(1.0),
+    "a constant": _filled(None),
+    "an input itself": _identity,
+}
+
+
+def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_mapped(item, change) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _same_bits(one: Any, other: Any) -> bool:
+    return all(torch.equal(mine, theirs) for mine, theirs in zip(leaves(one), leaves(other), strict=True))
+
+
+def _size(value: Any) -> int:
+    return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))

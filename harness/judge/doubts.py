@@ -1,0 +1,180 @@
+"""Doubts: what a judgement makes one wonder about, one function a flag. A setting may let any of them reject."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.judge.judge import Finding
+from harness.judge.subject import Trace
+from harness.schema.flag import Flag, Severity
+from harness.schema.record import Kernel, Profile, Roofline
+
+BATCHED_FACTOR = 4.0
+"""How much larger a speed-up over whole rounds may be than over single calls before the round is doubted. Overlapping a
+launch with the kernel before it makes up to a factor of 2.5 between honest candidates and PyTorch on an H200."""
+EVENTS_APART = 0.05
+EVENTS_APART_MS = 0.02
+WRITE_MARGIN = 0.9
+_SHOWN_KERNELS = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known of a candidate once it was judged. `writes_kernels`: its source is more than PyTorch calls."""
+
+    finding: Finding
+    roofline: Roofline | None
+    profile: Profile | None
+    writes_kernels: bool
+
+
+def doubts(case: Case) -> tuple[Flag, ...]:
+    """Every flag that the judgement gives rise to."""
+    return tuple(flag for flag in (doubt(case) for doubt in DOUBTS.values()) if flag is not None)
+
+
+def _reduced_precision(case: Case) -> Flag | None:
+    error = case.finding.reduced
+    if not error:
+        return None
+    detail = f"its relative error of {error:.1e} throughout is that of tf32 or half arithmetic, not the reference's"
+    return _flag("reduced-precision", "warn", detail)
+
+
+def _no_custom_kernel(case: Case) -> Flag | None:
+    if case.finding.verdict.kind != "correct":
+        return None
+    if not case.writes_kernels:
+        return _flag("no-custom-kernel", "warn", "the candidate defines no kernel of its own: PyTorch does the work")
+    if case.profile is not None and case.profile.kernels and case.profile.custom_kernel_share == 0:
+        detail = "no kernel of the candidate's ran in the traced calls: a library does the work"
+        return _flag("no-custom-kernel", "warn", detail)
+    return None
+
+
+def _below_roofline(case: Case) -> Flag | None:
+    roofline, timing = case.roofline, case.finding.timing
+    if roofline is None or timing is None or timing.candidate_ms >= roofline.floor_ms:
+        return None
+    moved = (roofline.bytes_read + roofline.bytes_written) / 1e6
+    detail = (
+        f"{timing.candidate_ms:.4g} ms is less than the floor of {roofline.floor_ms:.4g} ms: {moved:.4g} MB "
+        f"at {roofline.bandwidth_gb_s:.0f} GB/s, {roofline.flops / 1e9:.4g} GFLOP at {roofline.matrix_tflops:.0f} "
+        "TFLOP/s. Does the problem need all of its inputs?"
+    )
+    return _flag("below-roofline", "warn", detail)
+
+
+def _faster_than_writing(case: Case) -> Flag | None:
+    roofline, timing = case.roofline, case.finding.timing
+    if roofline is None or timing is None or timing.candidate_ms >= WRITE_MARGIN * roofline.write_floor_ms:
+        return None
+    detail = (
+        f"{timing.candidate_ms:.4g} ms is less than writing the {roofline.bytes_written / 1e6:.4g} MB of outputs takes "
+        f"({roofline.write_floor_ms:.4g} ms)"
+    )
+    return _flag("faster-than-writing", "reject", detail)
+
+
+def _batched_calls(case: Case) -> Flag | None:
+    timing = case.finding.timing
+    if timing is None or timing.candidate_single_ms is None or timing.reference_single_ms is None:
+        return None
+    single = timing.reference_single_ms / timing.candidate_single_ms
+    if timing.speedup.low <= BATCHED_FACTOR * single:
+        return None
+    detail = (
+        f"{timing.speedup.value:.3g} times faster over rounds of {timing.calls_per_round} calls, but {single:.3g} "
+        "times over single calls: work of several calls seems to be done in one"
+    )
+    return _flag("batched-calls", "reject", detail)
+
+
+def _disturbed_timing(case: Case) -> Flag | None:
+    conditions = case.finding.timing.conditions if case.finding.timing else None
+    if conditions is None or not conditions.disturbed:
+        return None
+    why = f", throttled: {', '.join(conditions.throttle)}" if conditions.throttle else ""
+    detail = (
+        f"the GPU's clock moved between {conditions.sm_mhz_lowest:.0f} and {conditions.sm_mhz_highest:.0f} MHz"
+        f"{why}, also when measured again"
+    )
+    return _flag("disturbed-timing", "warn", detail)
+
+
+def _device_events_disagree(case: Case) -> Flag | None:
+    timing = case.finding.timing
+    if timing is None or timing.candidate_device_ms is None:
+        return None
+    apart = abs(timing.candidate_device_ms - timing.candidate_ms)
+    if apart <= EVENTS_APART_MS or apart <= EVENTS_APART * timing.candidate_ms:
+        return None
+    detail = (
+        f"device events in the candidate's process say {timing.candidate_device_ms:.4g} ms a call, the judge's clock "
+        f"{timing.candidate_ms:.4g} ms; the judge's stands"
+    )
+    return _flag("device-events-disagree", "warn", detail)
+
+
+DOUBTS: dict[str, Callable[[Case], Flag | None]] = {
+    "reduced-precision": _reduced_precision,
+    "no-custom-kernel": _no_custom_kernel,
+    "below-roofline": _below_roofline,
+    "faster-than-writing": _faster_than_writing,
+    "batched-calls": _batched_calls,
+    "disturbed-timing": _disturbed_timing,
+    "device-events-disagree": _device_events_disagree,
+}
+
+
+def _flag(rule: str, severity: Severity, detail: str) -> Flag:
+    return Flag(rule=rule, severity=severity, detail=detail)
+
+
+# ---- who did the work ------------------------------------------------------------------------------------------------
+
+_DEFINED = re.compile(r"__global__\s+(?:[\w:]+(?:\s*\([^)]*\))?\s+)*?(\w+)\s*\(|@triton\.jit[^\n]*\s+def\s+(\w+)")
+_LIBRARY = re.compile(
+    r"\bat::|\bat_cuda_|\bcub::|\bthrust::|cutlass|cublas|cudnn|cufft|cusparse|magma|nccl|gemm|nvjet|flash_(fwd|bwd)"
+    r"|^sm\d\d_|^(ampere|hopper|volta|turing|maxwell)_|xmma|wgrad|dgrad|^triton_|^Mem(cpy|set)|^aten::",
+    re.IGNORECASE,
+)
+
+
+def defined_kernels(source: str) -> frozenset[str]:
+    """The names of the CUDA and Triton kernels that a source defines in plain sight."""
+    return frozenset(name for found in _DEFINED.findall(source) for name in found if name)
+
+
+def profile_of(trace: Trace, source: str) -> Profile | None:
+    """What a trace says of who did the work; None for one without any time.
+
+    A kernel is the candidate's where its source defines that name, or where it looks like no library's. On a CPU the
+    trace names torch's operators, and the candidate did what they did not.
+    """
+    if trace.us <= 0:
+        return None
+    defined = defined_kernels(source)
+    kernels = [
+        Kernel(
+            name=used.name,
+            origin="candidate" if _is_candidates(used.name, defined) else "library",
+            ms=used.us / trace.calls / 1e3,
+            launches=used.launches / trace.calls,
+        )
+        for used in trace.kernels
+    ]
+    library_us = sum(kernel.ms for kernel in kernels if kernel.origin == "library") * trace.calls * 1e3
+    return Profile(
+        device_ms=trace.us / trace.calls / 1e3,
+        custom_kernel_share=min(1.0, max(0.0, 1 - library_us / trace.us)),
+        kernels=tuple(kernels[:_SHOWN_KERNELS]),
+    )
+
+
+def _is_candidates(name: str, defined: frozenset[str]) -> bool:
+    plain = name.removeprefix("void ")
+    base = re.split(r"[<(]", plain, maxsplit=1)[0]
+    if "at::native" in base:
+        return False
+    return base.rsplit("::", 1)[-1] in defined or not _LIBRARY.search(name)
