@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.store import Run
     from harness.store.index import Index
 
-FORMATS = ("table", "markdown", "csv", "json", "parquet", "html")
+FORMATS = ("table", "markdown", "csv", "json", "parquet", "html", "kernelbench")
 _VERDICTS = ("correct", "wrong", "failed", "rejected", "infrastructure")
 
 
@@ -59,9 +59,9 @@ _FILTERS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="What to write; parquet needs pyarrow.",
+    help="What to write; parquet needs pyarrow, kernelbench is a folder of the files that its own scripts read.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file instead.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead; kernelbench: a folder.")
 def leaderboard(
     runs: tuple[str, ...], ps: tuple[float, ...], format_name: str, output: Path | None, **filters: Any
 ) -> None:
@@ -73,6 +73,13 @@ def leaderboard(
     """
     if format_name == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("parquet is no text: give -o FILE")
+    if format_name == "kernelbench":
+        if output is None:
+            raise click.UsageError("kernelbench is several files: give -o DIR, new or a checkout of KernelBench")
+        _write_kernelbench(runs, filters, output)
+        return
+    if output is not None and output.is_dir():
+        raise click.UsageError(f"{output} is a folder: give a file")
     content = _content(runs, ps, format_name, filters)
     if output is not None:
         _write(output, content if isinstance(content, str | bytes) else _drawn(content))
@@ -87,18 +94,24 @@ def leaderboard(
 def _content(
     names: tuple[str, ...], ps: tuple[float, ...], format_name: str, filters: dict[str, Any]
 ) -> "str | bytes | RenderableType":
-    from harness.report.judged import Judged, check_filters
     from harness.report.leaderboard import EXPORTERS
     from harness.report.rows import leaderboard as rank
 
     runs = named_runs(names)
-    indexes = {name: run.index() for name, run in runs.items()}
-    judged = {name: Judged.of(index.columns, problems=runs[name].manifest.problems) for name, index in indexes.items()}
-    check_filters(judged.values(), models=filters["models"], levels=filters["levels"])
-    chosen = {name: each.only(**filters) for name, each in judged.items()}
+    indexes, chosen = _chosen(runs, filters)
     if format_name == "html":
         return _page(runs, indexes, chosen)
     return EXPORTERS[format_name](rank(chosen, ps=ps))
+
+
+def _chosen(runs: "Mapping[str, Run]", filters: dict[str, Any]) -> "tuple[dict[str, Index], dict[str, Judged]]":
+    """The index of each run, and what the filters let through of it."""
+    from harness.report.judged import Judged, check_filters
+
+    indexes = {name: run.index() for name, run in runs.items()}
+    judged = {name: Judged.of(index.columns, problems=runs[name].manifest.problems) for name, index in indexes.items()}
+    check_filters(judged.values(), models=filters["models"], levels=filters["levels"])
+    return indexes, {name: each.only(**filters) for name, each in judged.items()}
 
 
 def _page(runs: "Mapping[str, Run]", indexes: "Mapping[str, Index]", chosen: "Mapping[str, Judged]") -> str:
@@ -110,6 +123,28 @@ def _page(runs: "Mapping[str, Run]", indexes: "Mapping[str, Index]", chosen: "Ma
         title=", ".join(runs),
         judged=chosen,
     )
+
+
+def _write_kernelbench(names: tuple[str, ...], filters: dict[str, Any], folder: Path) -> None:
+    """Write KernelBench's files below a folder, and say what its analysis will make of them."""
+    from harness.report.kernelbench import kernelbench
+    from harness.store import write_atomically
+
+    indexes, chosen = _chosen(named_runs(names), filters)
+    export = kernelbench({name: indexes[name].records(each.columns) for name, each in chosen.items()})
+    for name, content in export.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content.encode())
+    for level in export.levels:
+        click.echo(f"{folder / level.results}: {len(level.problems)} problems")
+        for remark in level.remarks:
+            click.echo(f"  {remark}")
+    if commands := [level.command for level in export.levels if level.command]:
+        click.echo("\nIn a checkout of KernelBench with these files:")
+        click.echo("\n".join(commands))
+    if export.left_out:
+        click.echo(f"\nleft out, for want of a level and a number: {', '.join(export.left_out)}")
 
 
 def _drawn(content: "RenderableType") -> str:

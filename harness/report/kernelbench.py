@@ -60,6 +60,24 @@ class Level:
     baselines: tuple[str, ...]
 
     @property
+    def results(self) -> str:
+        """Where its results lie."""
+        return f"runs/{self.name}/{EVAL_RESULTS}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its reader should know, one phrase each."""
+        return tuple(
+            phrase
+            for holds, phrase in (
+                (self.unjudged, f"{self.unjudged} without a verdict for sample 0, which KernelBench counts as failed"),
+                (self.untimed, f"{self.untimed} correct without a time, which it counts as slower than anything"),
+                (not self.baselines, "nothing was timed: its analysis has no baseline to compare with"),
+            )
+            if holds
+        )
+
+    @property
     def command(self) -> str:
         """How KernelBench's analysis is started on it, in a checkout that the files lie in; empty without a time."""
         if not self.baselines:
