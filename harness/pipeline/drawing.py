@@ -109,6 +109,7 @@ def draw(request: Draw) -> tuple[Drawn, "HostArena"]:
     both = [problem.draw(secrets.randbits(62)), problem.init_arguments()]
     sets = InputSets(both, 1, HostArena)
     sets.write(0, both)
+    sets.reveal()
     (slot,) = sets.values
     assert slot.kind == "list"
     assert isinstance(sets.arena, HostArena)
