@@ -104,11 +104,11 @@ def test_what_raises_under_the_tool_is_not_clean_and_sees_no_more_than_a_worker(
     text = (
         "import os\nimport torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
         f"        sees = os.access({str(Path(__file__).resolve())!r}, os.R_OK)\n"
-        "        raise ValueError('sees the tests:', sees, 'inputs of the problem:', bool(x.min() >= 0 and x.std() > 0.2))\n"
+        "        raise ValueError('sees the tests:', sees, 'its inputs:', bool(x.min() >= 0 and x.std() > 0.2))\n"
     )
     report, _ = memcheck(text)
     assert (report.ran, report.clean) == (False, False)
-    assert "('sees the tests:', False, 'inputs of the problem:', True)" in report.summary
+    assert "('sees the tests:', False, 'its inputs:', True)" in report.summary
 
 
 @pytest.mark.parametrize(
