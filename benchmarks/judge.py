@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import itertools
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -26,16 +27,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.catalog import read_problem, text_problem
-from harness.errors import HarnessError
-from harness.executor import run as run_stages
-from harness.pipeline.evaluate import Draft, begin, examine, settle_or_record
-from harness.pipeline.run import default_builders
-from harness.pipeline.session import JudgeSeat, Session, open_session
-from harness.pipeline.settings import Settings
-from harness.schema import Problem, Record, Submission
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from harness.catalog import read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
+from harness.errors import HarnessError  # noqa: E402
+from harness.executor import run as run_stages  # noqa: E402
+from harness.pipeline.evaluate import Draft, begin, examine, settle_or_record  # noqa: E402
+from harness.pipeline.run import default_builders  # noqa: E402
+from harness.pipeline.session import JudgeSeat, Session, open_session  # noqa: E402
+from harness.pipeline.settings import Settings  # noqa: E402
+from harness.schema import Problem, Record, Submission  # noqa: E402
+from harness.schema.problem import Precision  # noqa: E402
+
 MATERIAL = Path(__file__).resolve().parent / "judge"
 LONG_MS = 0.1
 """Calls that take longer are held to 1%, shorter ones to 3%: of those the launch is most."""
@@ -55,7 +59,7 @@ class Task:
     key: str
     problem: Problem
     source: str
-    precision: str = "fp32"
+    precision: Precision = "fp32"
 
 
 class Bench:
@@ -301,9 +305,11 @@ def report_repeat(rows: Rows) -> Report:
 
 
 def measure_events(bench: Bench, keys: Sequence[str]) -> Measured:
-    """A row a candidate; its loop, in a process of its own, has the device to itself."""
-    for key, record in bench.judged([timed_task(key, key) for key in keys]):
-        yield key, {**row_of(record), "loop": _loop(timed_task(key, key), record) if record.timing else None}
+    """One after the other: the loop, in a process of its own, has the device to itself."""
+    for key in keys:
+        task = timed_task(key, key)
+        ((_, record),) = bench.judged([task])
+        yield key, {**row_of(record), "loop": _loop(task, record) if record.timing else None}
 
 
 def _loop(task: Task, record: Record) -> Row | None:
@@ -311,7 +317,8 @@ def _loop(task: Task, record: Record) -> Row | None:
     calls = str(record.timing.calls_per_round)
     given = json.dumps({"problem": task.problem.source, "candidate": task.source})
     command = [sys.executable, str(MATERIAL / "loop.py"), calls]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, env=environment)
     if done.returncode:
         return {"error": done.stderr.strip().splitlines()[-1:]}
     found: Row = json.loads(done.stdout.splitlines()[-1])
@@ -469,7 +476,7 @@ HONEST = tuple(
 def measure_honest(bench: Bench, keys: Sequence[str]) -> Measured:
     def task(key: str) -> Task:
         source = (MATERIAL / "kernels" / f"{key}.py").read_text()
-        precision = "fp16" if key.endswith("_fp16") else "fp32"
+        precision: Precision = "fp16" if key.endswith("_fp16") else "fp32"
         return Task(key, problem_named(key.partition("/")[0]), source, precision)
 
     return rows_of(bench, [task(key) for key in keys])
