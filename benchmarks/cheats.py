@@ -34,7 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from corpus import Entry, read_corpus  # noqa: E402  # the repository is found wherever this is started from
+from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository is found wherever this is started from
 
 from harness.catalog import read_problem  # noqa: E402
 from harness.errors import HarnessError  # noqa: E402
@@ -46,8 +46,8 @@ from harness.pipeline.settings import GIB, Settings  # noqa: E402
 from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
 
 TIMEOUT_S = 5.0
-TIMING_S = 0.3
-TIMING_OF_TWINS_S = 1.0
+TIMING_S = 0.0  # ten rounds are taken always
+TIMING_OF_TWINS_S = 0.5
 LARGEST_GAIN = 1.1
 """A cheat gains where even the low end of its speed-up is this many times the high end of its honest twin's."""
 JUDGE_S = 90.0  # what one candidate may keep a judge for; past it the judge is killed and the row says so
@@ -56,7 +56,7 @@ WORKLOADS: dict[str, dict[str, int | float]] = {"gelu": {"n": 1 << 24}, "matmul"
 """Sizes on a GPU, by problem, where the sizes of the file are made for a CPU."""
 ALONE = ("A12", "D13", "D14", "D15")
 """These disturb whoever runs beside them, which is not what they are judged for."""
-OURS = ("harness", "problems", "reference_solutions", "runs", "tests", "benchmarks")
+OURS = ("harness", "problems", "reference_solutions", "runs")
 
 
 # ---- the machine before and after ------------------------------------------------------------------------------
@@ -74,11 +74,15 @@ class Machine:
 
 
 class Watch:
-    """Looks at the machine. `judges` are the pids of judges, whose own memory may grow."""
+    """Looks at the machine on which a session runs.
 
-    def __init__(self, *, cache: Path, on_gpu: bool) -> None:
-        self._cache = cache
-        self._known: dict[int, str] = {}
+    Two workers may stay: the judge, and the worker of the reference, which the judge keeps for the next candidate of
+    the same problem. What they use of the device is not counted.
+    """
+
+    def __init__(self, session: Session, *, on_gpu: bool) -> None:
+        self._session = session
+        self._cache = session.readable[0].parent
         self._nvml: Any = None
         if on_gpu:
             import pynvml
@@ -86,49 +90,79 @@ class Watch:
             pynvml.nvmlInit()
             self._nvml = pynvml
             visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-            by_index = visible.isdecimal()
-            self._gpu = (
-                pynvml.nvmlDeviceGetHandleByIndex(int(visible))
-                if by_index
-                else pynvml.nvmlDeviceGetHandleByUUID(visible)
-            )
+            find = pynvml.nvmlDeviceGetHandleByIndex if visible.isdecimal() else pynvml.nvmlDeviceGetHandleByUUID
+            self._gpu = find(int(visible) if visible.isdecimal() else visible)
 
-    def look(self, judge: int | None) -> Machine:
+    def look(self) -> Machine:
+        found, kept = self._processes()
         return Machine(
-            processes=frozenset(_processes()),
+            processes=frozenset(found),
             files=frozenset(_files()),
             ours_sha256=_sha256_of_ours(),
             artifacts=_artifacts(self._cache),
-            device_mib=self._device_mib(judge),
+            device_mib=self._device_mib(kept),
         )
 
-    def left_behind(self, before: Machine, judge: int | None, *, patience_s: float = 3.0) -> list[str]:
+    def left_behind(self, before: Machine, *, patience_s: float = 3.0) -> list[str]:
         """What differs from `before`, once it has had time to go; nothing, as it should be."""
         deadline = time.monotonic() + patience_s
         while True:
-            found = _differences(before, self.look(judge))
+            found = _differences(before, self.look())
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.05)
 
-    def _device_mib(self, judge: int | None) -> int | None:
+    def _processes(self) -> tuple[list[str], set[int]]:
+        """Processes that are ours, a sandboxed worker's, or nobody's child: "name pid/start"; and the pids that may stay.
+
+        Those are not among the first.
+        """
+        table = {one.pid: one for one in _all_processes()}
+        zygote = self._session.zygote._process
+        assert zygote is not None
+        judges = {seat._process.pid for seat in self._session.seats if seat._channel is not None}
+        stays: set[int] = {os.getpid(), zygote.pid}
+        chains = [chain for one in table.values() if one.parent == zygote.pid and (chain := _chain(one.pid, table))]
+        for chain in chains:
+            if judges & set(chain):
+                stays |= set(chain)
+        references = [chain for chain in chains if not judges & set(chain)]
+        if len(references) == 1:
+            stays |= set(references[0])
+        ours = _below({os.getpid()}, table)
+        found = [
+            f"{one.name} {one.pid}/{one.started}"
+            for one in table.values()
+            if one.pid not in stays and (one.pid in ours or one.uid >= _FIRST_SLOT or one.parent == 1)
+        ]
+        return found, stays
+
+    def _device_mib(self, kept: set[int]) -> int | None:
         if self._nvml is None:
             return None
         using = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._gpu)
-        if any(one.pid == judge for one in using):
-            return sum((one.usedGpuMemory or 0) >> 20 for one in using if one.pid != judge)
+        if any(one.pid in kept for one in using):
+            return sum((one.usedGpuMemory or 0) >> 20 for one in using if one.pid not in kept)
         # The driver does not tell our pids (a pid namespace): all of it, of which the judge's cache is a part.
         return int(self._nvml.nvmlDeviceGetMemoryInfo(self._gpu).used) >> 20
 
 
-_DEVICE_SLACK_MIB = 3 << 10  # what the judge's own cache may grow by, where it cannot be told from the rest
+_DEVICE_SLACK_MIB = 6 << 10  # what judge and reference may take, where that cannot be told from the rest
 _FIRST_SLOT = 0x6000_0000  # uids that sandboxed workers have where root starts them
 
 
-def _processes() -> Iterator[str]:
-    """Processes that are ours, a sandboxed worker's, or nobody's child: "pid/start name"."""
-    parents: dict[int, int] = {}
-    found: dict[int, tuple[str, int]] = {}
+@dataclass(frozen=True)
+class Process:
+    """A line of /proc. `started` is in clock ticks since boot."""
+
+    pid: int
+    parent: int
+    uid: int
+    name: str
+    started: str
+
+
+def _all_processes() -> Iterator[Process]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -138,20 +172,26 @@ def _processes() -> Iterator[str]:
         except OSError:
             continue
         fields = rest.split()
-        if fields[0] in "ZX":
-            continue
-        pid = int(entry.name)
-        parents[pid] = int(fields[1])
-        found[pid] = (f"{pid}/{fields[19]} {name}", uid)
-    mine = {os.getpid()}
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in mine} - mine
-        mine |= more
-        grown = bool(more)
-    for pid, (text, uid) in found.items():
-        if pid in mine or uid >= _FIRST_SLOT or parents[pid] == 1:
-            yield text
+        if fields[0] not in "ZX":
+            yield Process(int(entry.name), int(fields[1]), uid, name, fields[19])
+
+
+def _below(roots: set[int], table: Mapping[int, Process]) -> set[int]:
+    """The pids of `roots` and all that descend from them."""
+    found = set(roots)
+    while more := {one.pid for one in table.values() if one.parent in found} - found:
+        found |= more
+    return found
+
+
+def _chain(top: int, table: Mapping[int, Process]) -> list[int]:
+    """A supervisor, its init where there is one, and its one process; empty where there are more."""
+    chain = [top]
+    while children := [one.pid for one in table.values() if one.parent == chain[-1]]:
+        if len(children) > 1 or len(chain) == 3:
+            return []
+        chain += children
+    return chain
 
 
 def _files() -> Iterator[str]:
@@ -223,9 +263,7 @@ def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | Non
     """What the table is made of. `left` is None where the machine was not looked at."""
     record = evaluated.record
     verdict, timing = record.verdict, record.timing
-    found = f"{verdict.kind}/{reason}" if (reason := getattr(verdict, "reason", None)) else verdict.kind
-    if verdict.kind == "rejected":
-        found = f"rejected/{verdict.rule}"
+    found = f"{verdict.kind}/{reason}" if (reason := reason_of(verdict)) else verdict.kind
     return {
         "key": case.key,
         "name": case.entry.name,
@@ -238,10 +276,7 @@ def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | Non
         "expected": "|".join(map(str, case.entry.expectations(case.device))),
         "verdict": found,
         "detail": getattr(verdict, "detail", "")[:300],
-        "as_expected": any(
-            one.kind == verdict.kind and one.reason in (None, getattr(verdict, "reason", None))
-            for one in case.entry.expectations(case.device)
-        ),
+        "as_expected": any(one.meets(verdict) for one in case.entry.expectations(case.device)),
         "stopped_by": stopped_by(case.entry, verdict),
         "speedup": timing.speedup.model_dump() if timing else None,
         "candidate_ms": timing.candidate_ms if timing else None,
@@ -405,22 +440,18 @@ def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[
     """Judge each alone and compare the machine with what it was before. Imports happen first, side by side."""
     seat = session.seats[0]
     seat.seated  # noqa: B018  # starts the judge, which is no leftover
-    judge = seat._process.pid
-    before = watch.look(judge)
+    before = watch.look()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         drafts = list(pool.map(lambda case: prepared(case, session), cases))
-    for left in watch.left_behind(before, judge):
+    for left in watch.left_behind(before):
         print(f"! imports left behind: {left}", flush=True)
     for case, draft in zip(cases, drafts, strict=True):
-        seat.seated  # noqa: B018
-        judge = seat._process.pid
-        before = watch.look(judge)
+        seat.seated  # noqa: B018  # a judge that was lost is not counted for the candidate that comes after it
+        before = watch.look()
         started = time.monotonic()
         evaluated = judged(seat, draft, session)
         seconds = time.monotonic() - started
-        same_judge = seat._channel is not None and seat._process.pid == judge
-        left = watch.left_behind(before, judge) if same_judge else []
-        add(row_of(case, evaluated, left=left, seconds=seconds))
+        add(row_of(case, evaluated, left=watch.left_behind(before), seconds=seconds))
 
 
 def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None], seats: int) -> None:
@@ -469,7 +500,7 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
         where = "cuda:0" if device == "cuda" else "cpu"
         with open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)) as session:
             results.environment = session.seats[0].seated.environment.model_dump(mode="json")
-            watch = Watch(cache=session.readable[0].parent, on_gpu=device == "cuda")
+            watch = Watch(session, on_gpu=device == "cuda")
             with screening(False):
                 one_by_one(cases[False], session, watch, results.add)
             side_by_side(cases[True], session, results.add, seats)

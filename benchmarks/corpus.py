@@ -13,6 +13,7 @@ import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "tests" / "adversarial"
 _FIRST_LINE = re.compile(
@@ -30,6 +31,15 @@ class Expectation:
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.reason}" if self.reason else self.kind
+
+    def meets(self, verdict: Any) -> bool:
+        """Whether a verdict is this one; the reason of a rejected one is its rule."""
+        return verdict.kind == self.kind and self.reason in (None, reason_of(verdict))
+
+
+def reason_of(verdict: Any) -> str | None:
+    """The reason of a verdict of any kind, or the rule that rejected it."""
+    return getattr(verdict, "reason", None) or getattr(verdict, "rule", None)
 
 
 @dataclass(frozen=True)
