@@ -1,7 +1,6 @@
 """What the page's tables and charts are drawn from: records -> plain data, ready for JSON."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -83,43 +82,63 @@ def content(
     }
 
 
+class _Cell(NamedTuple):
+    """What the page's tables and charts know of one submission; `group` and `problem` are places in `_Cells`'."""
+
+    group: int
+    problem: int
+    path: str
+    sample: int
+    turn: int | None
+    verdict: str
+    outcome: str
+    candidate_ms: float | None
+    floor_ms: float | None
+    fraction: float | None
+    bound: str
+    severity: str
+    marks: str
+
+
 class _Cells:
     """Columns, while their records go by."""
 
     def __init__(self) -> None:
         self.groups: dict[_Group, int] = {}
         self.problems: dict[tuple[str, str], int] = {}
-        self.columns: dict[str, _Column] = defaultdict(list)
         self.speedups: dict[str, dict[str, _Column]] = {}
-        self._count = 0
+        self._cells: list[_Cell] = []
+
+    @property
+    def columns(self) -> dict[str, _Column]:
+        return {name: [cell[place] for cell in self._cells] for place, name in enumerate(_Cell._fields)}
 
     def add(self, run: str, record: Record) -> None:
         problem = (record.problem.title, record.problem.set)
         timing, roofline, submission = record.timing, record.roofline, record.submission
         speedups = dict(_speedups(record))
-        row = {
-            "group": self.groups.setdefault(_Group.of(run, record), len(self.groups)),
-            "problem": self.problems.setdefault(problem, len(self.problems)),
-            "path": one_cell(submission.path),
-            "sample": submission.sample,
-            "turn": submission.turn,
-            "verdict": record.verdict.kind,
-            "outcome": "" if speedups else outcome(record),
-            "candidate_ms": _short(timing.candidate_ms) if timing else None,
-            "floor_ms": _short(roofline.floor_ms) if roofline else None,
-            "fraction": _short(roofline.fraction) if roofline else None,
-            "bound": _bound(roofline) if roofline else "",
-            "severity": max((flag.severity for flag in record.flags), key=_SEVERITIES.index, default=""),
-            "marks": ", ".join(_marks(record)),
-        }
-        for name, value in row.items():
-            self.columns[name].append(value)
         self._add_speedups(speedups)
-        self._count += 1
+        cell = _Cell(
+            group=self.groups.setdefault(_Group.of(run, record), len(self.groups)),
+            problem=self.problems.setdefault(problem, len(self.problems)),
+            path=one_cell(submission.path),
+            sample=submission.sample,
+            turn=submission.turn,
+            verdict=record.verdict.kind,
+            outcome="" if speedups else outcome(record),
+            candidate_ms=_short(timing.candidate_ms) if timing else None,
+            floor_ms=_short(roofline.floor_ms) if roofline else None,
+            fraction=_short(roofline.fraction) if roofline else None,
+            bound=_bound(roofline) if roofline else "",
+            severity=max((flag.severity for flag in record.flags), key=_SEVERITIES.index, default=""),
+            marks=", ".join(_marks(record)),
+        )
+        self._cells.append(cell)
 
     def _add_speedups(self, mine: Mapping[str, tuple[Interval, str]]) -> None:
         for baseline in mine.keys() - self.speedups.keys():
-            self.speedups[baseline] = {name: [None] * self._count for name in ("value", "low", "high", "conclusion")}
+            before = len(self._cells)
+            self.speedups[baseline] = {name: [None] * before for name in ("value", "low", "high", "conclusion")}
         for baseline, column in self.speedups.items():
             speedup, conclusion = mine.get(baseline, (None, None))
             column["value"].append(_short(speedup.value) if speedup else None)

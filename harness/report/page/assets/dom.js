@@ -17,14 +17,14 @@ function el(tag, attributes, ...children) {
 const seen = (text) => el("span", { "aria-hidden": "true" }, text);
 const spoken = (text) => el("span", { class: "spoken" }, text);
 
-const NOTHING = "–";
+const NOTHING = "-";
 
 // A speed-up to three significant digits, never in powers of ten below a hundred thousand.
 function ratio(value) {
   if (!isNumber(value)) return NOTHING;
-  if (value >= 100) return `${value.toFixed(0)}×`;
-  if (value >= 10) return `${value.toFixed(1)}×`;
-  return value >= 0.1 ? `${value.toFixed(2)}×` : `${Number(value.toPrecision(2))}×`;
+  if (value >= 100) return `${value.toFixed(0)}x`;
+  if (value >= 10) return `${value.toFixed(1)}x`;
+  return value >= 0.1 ? `${value.toFixed(2)}x` : `${Number(value.toPrecision(2))}x`;
 }
 
 const interval = (low, high) => `[${ratio(low).slice(0, -1)}, ${ratio(high).slice(0, -1)}]`;
