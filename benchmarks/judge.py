@@ -396,13 +396,14 @@ def measure_clock(bench: Bench, keys: Sequence[str]) -> Measured:
 def report_clock(rows: Rows) -> Report:
     lines = [f"{'cheat':34} {'verdict':24} {'speed-up':>8} {'honest':>8} {'gain':>8}"]
     gained, cheats = [], 0
+    untimed = [key for key, row in rows.items() if key.endswith("/honest") and "timing" not in row]
     for key, row in rows.items():
         problem, _, name = key.partition("/")
         if name == "honest":
             continue
         cheats += 1
         twin = rows[f"{problem}/honest"]
-        if kind(row) != "correct" or "timing" not in row:
+        if kind(row) != "correct" or "timing" not in row or "timing" not in twin:
             lines.append(f"{name:34} {outcome(row):24}")
             continue
         honest = speedup(twin)
@@ -412,7 +413,10 @@ def report_clock(rows: Rows) -> Report:
             gained.append(name)
         says = "GAINED" if gain > allowed else ""
         lines.append(f"{name:34} {outcome(row):24} {speedup(row):8.4f} {honest:8.4f} {gain:+8.2%} {says}")
-    return lines, [Claim("no cheat gains", not gained, f"{cheats - len(gained)} of {cheats} gain nothing")]
+    return lines, [
+        Claim("honest twins are correct and timed", not untimed, ", ".join(untimed) or "all"),
+        Claim("no cheat gains", not gained, f"{cheats - len(gained)} of {cheats} gain nothing"),
+    ]
 
 
 # -- bugs: planted in kernels that are right
