@@ -22,7 +22,7 @@ from harness.schema.base import Frozen
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
 
-BUDGET_S = 3.0
+BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
 LARGE_BYTES = 1 << 30
 

@@ -37,6 +37,7 @@ TRIALS: tuple[tuple[int, str], ...] = (
 
 
 TRACED_CALLS = 3
+_TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def judge(
         if open_reference is not None:
             measured = case.time(open_reference, plan)
             verdict = case.correct()
-            trace = case.trace()
+            trace = case.trace() if plan.trace else None
     except _WrongAnswer as wrong:
         verdict, measured = wrong.verdict, None
     except SubjectFailed as failed:
@@ -193,7 +194,8 @@ class _Case:
             contents.spare()
         sets.reveal()
         self._wait()
-        twice = kind == "nominal" and not self._oracle.changes_inputs and not self._audit.random
+        once = self._oracle.changes_inputs or self._audit.random or contents.spared  # or two outputs would be held
+        twice = kind == "nominal" and not once
         calls = [0, 0] if twice else [0]
         result = self._candidate.round(calls, seed=seed)
         self._call_s = result.seconds / result.calls
@@ -286,7 +288,8 @@ class _Case:
             self._drop_sets()
             call_s = self._estimate(example.get())
             count = sets_for(call_s, InputSets.size_of(example.get()), self._output_bytes, plan)
-            needed = count * InputSets.size_of(example.get()) + 3 * count * self._output_bytes + 2 * self._output_bytes
+            outputs, inputs = count * self._output_bytes, count * InputSets.size_of(example.get())
+            needed = 2 * outputs + inputs + max(inputs // count, self._output_bytes) + _TEMPORARIES  # the judge's own
             with open_reference() as reference:
                 reference.construct(self._seeds[0])
                 self._sets = sets = InputSets(example.get(), count, self._bench.make_arena)

@@ -17,6 +17,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -50,7 +51,7 @@ HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 class Plan:
     """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take.
 
-    `singles`: time short calls one at a time as well. `memory_bytes` is what the device had free before anything of
+    `singles`: time short calls one at a time as well; `trace`: look which kernels ran. `memory_bytes` is what the device had free before anything of
     this was laid out: where that does not hold the outputs of both subjects, one gives its own back before the
     other's turn.
     """
@@ -58,6 +59,7 @@ class Plan:
     budget_s: float = 2.0
     bytes_budget: int = 8 << 30
     singles: bool = False
+    trace: bool = False
     memory_bytes: int = 1 << 62
 
 
@@ -80,6 +82,9 @@ class Device(Protocol):
 
     def touch(self) -> None:
         """Have the device do a trifle, after whatever runs there now, and wait for it."""
+
+    def awake(self) -> AbstractContextManager[None]:
+        """Keep what the subjects run on from going to sleep between their rounds."""
 
     def read(self) -> Reading | None:
         """Its state now; None where nothing tells."""
@@ -143,6 +148,21 @@ def measure(
     many calls; where it is None nothing is verified. `tight`: the outputs of both do not fit into memory. Raises
     `SubjectFailed` where a subject fails.
     """
+    with device.awake():
+        return _measure(candidate, reference, sets, draw, device, plan, tight, verify, choose)
+
+
+def _measure(
+    candidate: Subject,
+    reference: Subject,
+    sets: InputSets,
+    draw: Callable[[], Contents],
+    device: Device,
+    plan: Plan,
+    tight: bool,
+    verify: Verify | None,
+    choose: Callable[[int], Iterable[int]],
+) -> Measured:
     clock = _Clock(sets, draw, device, verify, choose)
     taken = {id(candidate): Samples(), id(reference): Samples()}
     last: Subject | None = None
@@ -234,7 +254,7 @@ class _Clock:
                 self._timed(candidate, [])
                 candidate.release()
                 candidate.freeze()
-            self._write(self._order(), keep=())
+            self._write(self._order()[:1], keep=())
             seconds.append(self._timed(reference, [])[0])
             reference.release()
             reference.freeze()

@@ -3,6 +3,7 @@
 import os
 import platform
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import harness
 from harness.errors import DeviceError
 from harness.judge.roofline import Rates, measure_rates
 from harness.judge.timing import Reading, median
+from harness.pipeline.awake import AwakeCore
 from harness.schema.problem import Precision
 from harness.schema.record import Environment
 
@@ -31,9 +33,13 @@ _THROTTLE = {
 class Hardware:
     """One device, held for the judge's lifetime. Implements `judge.timing.Device`."""
 
-    def __init__(self, gpu: str | None) -> None:
-        """`gpu` is as CUDA_VISIBLE_DEVICES names it; None is the CPU. Raises DeviceError where it cannot be used."""
+    def __init__(self, gpu: str | None, core: int | None = None) -> None:
+        """`gpu` is as CUDA_VISIBLE_DEVICES names it; None is the CPU. Timed workers run on `core`, where there is one.
+
+        Raises DeviceError where the device cannot be used.
+        """
         self.gpu = gpu
+        self._core = AwakeCore(core)
         self.device = torch.device("cuda", 0) if gpu is not None else torch.device("cpu")
         if gpu is not None:
             _open_device()
@@ -53,6 +59,9 @@ class Hardware:
         if self.device.type == "cuda":
             self._scratch[:1].fill_(2)
             self._wait()
+
+    def awake(self) -> AbstractContextManager[None]:
+        return self._core.spinning()
 
     def read(self) -> Reading | None:
         if self._nvml is None:
@@ -75,7 +84,13 @@ class Hardware:
         """What the device can do, measured at the first question. Ask while nothing else runs on it."""
         if precision not in self._rates:
             self._rates[precision] = measure_rates(self.device, precision, cache_bytes=self._cache_bytes)
+            self.trim()
         return self._rates[precision]
+
+    def trim(self) -> None:
+        """Give device memory that torch keeps for later back to the device."""
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def was_shared(self, evict_s: float) -> bool:
         """Whether evictions that took `evict_s` did not have the device to themselves, while now they have.

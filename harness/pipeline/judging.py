@@ -54,7 +54,7 @@ from harness.wire.messages import Built, Load, Loaded
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "eager": None,
     "compile": "default",
-    "compile-max-autotune": "max-autotune",
+    "compile-max-autotune": "max-autotune-no-cudagraphs",  # a graph's outputs are gone with the next call
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
@@ -84,7 +84,7 @@ class JudgeProcess:
         self._channel, self._zygote = channel, zygote
         self._gpu, self._core = seat.gpu, seat.core
         os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
-        self._hardware = Hardware(seat.gpu)
+        self._hardware = Hardware(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
@@ -123,6 +123,7 @@ class JudgeProcess:
         if not emulated:
             self._hardware.rates(settings.precision)  # while the device is idle
         policy = self._policy(job)
+        self._let_go_of_others(problem)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
         with self._worker(policy) as (worker, conversation):
@@ -150,6 +151,7 @@ class JudgeProcess:
                         bytes_budget=free_bytes // 6,
                         memory_bytes=free_bytes,
                         singles=self._device.type == "cuda",
+                        trace=settings.trace,
                     ),
                     tolerance=settings.tolerance,
                 )
@@ -189,6 +191,7 @@ class JudgeProcess:
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
                 known = audit(problem, tolerance=settings.tolerance)
+            self._hardware.trim()
             self._audits.keep(key, known)
         return known
 
@@ -216,11 +219,16 @@ class JudgeProcess:
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, _BUSY)
-        baselines = tuple(self._baseline(name, judgement, job) for name in job.settings.baselines if name != "eager")
+        baselines = []
+        for name in job.settings.baselines:
+            try:
+                baselines += [self._baseline(name, judgement, job)] if name != "eager" else []
+            except DeviceError as error:  # the candidate's own judgement stands without it
+                flags = (*flags, Flag(rule="baseline-failed", severity="warn", detail=f"{name}: {error}"))
         return judgement.model_copy(
             update={
                 "verdict": _after(judgement.verdict, flags, job.settings.reject),
-                "timing": timing.model_copy(update={"baselines": baselines}),
+                "timing": timing.model_copy(update={"baselines": tuple(baselines)}),
                 "roofline": floor,
                 "profile": profile,
                 "flags": flags,
@@ -308,6 +316,13 @@ class JudgeProcess:
             held.subject.release(trim=True)
             on_failure.pop_all()
         self._held = held
+
+    def _let_go_of_others(self, problem: LoadedProblem) -> None:
+        """End the reference's worker of another problem, and give back what is kept of it."""
+        if self._held is not None and self._held.key[0] != problem.source:
+            self._held.close()
+            self._held = None
+        self._hardware.trim()
 
     def _start_reference(
         self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]

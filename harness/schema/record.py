@@ -24,7 +24,7 @@ class Interval(Frozen):
     high: float
 
 
-CompileMode = Literal["default", "max-autotune"]
+CompileMode = Literal["default", "max-autotune-no-cudagraphs"]
 BaselineName = Literal["eager", "compile", "compile-max-autotune"]
 Conclusion = Literal["faster", "slower", "same", "ambiguous"]
 

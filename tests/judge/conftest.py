@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -75,6 +75,9 @@ class QuietDevice:
 
     def touch(self) -> None:
         pass
+
+    def awake(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def read(self) -> None:
         return None
