@@ -51,9 +51,9 @@ HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 class Plan:
     """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take.
 
-    `singles`: time short calls one at a time as well; `trace`: look which kernels ran. `memory_bytes` is what the device had free before anything of
-    this was laid out: where that does not hold the outputs of both subjects, one gives its own back before the
-    other's turn.
+    `singles`: time short calls one at a time as well; `trace`: look which kernels ran. `memory_bytes` is what the
+    device had free before anything of this was laid out: where that does not hold the outputs of both subjects, one
+    gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
