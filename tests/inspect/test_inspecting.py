@@ -138,6 +138,25 @@ def test_what_needs_a_gpu_is_said_to_be_unsupported_without_one(session, problem
     assert report.summary.startswith(f"unsupported: {name} needs a GPU")
 
 
+def test_a_tool_around_the_target_is_heard_to_its_end(session, problem, tmp_path, monkeypatch, output):
+    """A stand-in for compute-sanitizer: it starts what it is given, and sums up when that has ended."""
+    launcher = tmp_path / "compute-sanitizer"
+    (tmp_path / "said").write_text(output("initcheck"))
+    launcher.write_text(f'#!/bin/sh\n"$@"\necho "the target ended with $?"\ncat {tmp_path}/said\n')
+    for path in (tmp_path, launcher):
+        path.chmod(0o755)
+    row = tools_module.find_tool("initcheck", "cuda")
+    preloaded = tools_module.find_tool("memcheck", "cpu").find()  # what extensions for a CPU are built to have
+    started = dataclasses.replace(preloaded, argv=(str(launcher),), readable=(*preloaded.readable, tmp_path))
+    monkeypatch.setitem(tools_module._ON_CPU, "initcheck", dataclasses.replace(row, find=lambda: started))
+    found = candidate(EMULATED, tmp_path / "candidate.py")
+    inspection = Inspection(found, problem, "cpu-emulated", None, session.settings, session)
+    report, log = inspection.run("initcheck", on_phase=lambda name: None)
+    assert "the target ended with 0" in log
+    assert (report.ran, report.clean) == (True, False)
+    assert report.lines == (line_of(EMULATED, 'SOURCE = """') + 13,), "line 14 of the string"
+
+
 def test_a_tool_that_talks_to_its_target_is_not_tried_without_a_network_of_its_own(memcheck, monkeypatch):
     row = tools_module.find_tool("memcheck", "cpu")
     monkeypatch.setitem(tools_module._ON_CPU, "memcheck", dataclasses.replace(row, has_helpers=True))
