@@ -113,9 +113,8 @@ class Watch:
             time.sleep(0.05)
 
     def _processes(self) -> tuple[list[str], set[int]]:
-        """Processes that are ours, a sandboxed worker's, or nobody's child: "name pid/start"; and the pids that may stay.
-
-        Those are not among the first.
+        """Processes that are ours, a sandboxed worker's, or nobody's child, as "name pid/start", without those that may
+        stay; and the pids of these.
         """
         table = {one.pid: one for one in _all_processes()}
         zygote = self._session.zygote._process
@@ -197,9 +196,10 @@ def _chain(top: int, table: Mapping[int, Process]) -> list[int]:
 def _files() -> Iterator[str]:
     """What lies in the places that anybody could write to, and at the top of ours."""
     homes = (Path.home(), Path("/root"))
-    for place in {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), *homes, Path.cwd()}:
+    for place in {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), *homes}:
         try:
-            yield from (entry.path for entry in os.scandir(place))
+            # torch makes that folder in any process that compiles, the judge's among them.
+            yield from (entry.path for entry in os.scandir(place) if not entry.name.startswith("torchinductor_"))
         except OSError:
             continue
 

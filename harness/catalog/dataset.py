@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError, MachineError
+from harness.errors import HarnessError, InputError, MachineError
 
 KERNELBENCH = "ScalingIntelligence/KernelBench"
 COLUMNS = ("code", "level", "name", "problem_id")
@@ -57,7 +57,10 @@ def fetched(name: str) -> Path:
     """Where an earlier `fetch` laid out a data set of the hub. Raises InputError where there was none."""
     folder = _fetched_folder(name)
     if not folder.is_dir():
-        raise InputError(f"{name} has not been fetched: `harness problems fetch {name}` downloads it, once.")
+        raise InputError(
+            f"There is no {name} here, and no data set of that name has been fetched: `harness problems fetch {name}` "
+            "downloads one, once."
+        )
     return folder
 
 
@@ -70,7 +73,12 @@ def unpacked(files: Sequence[Path]) -> Path:
     folder = _cache_root() / digest.hexdigest()[:16]
     if folder.is_dir():
         return folder
-    return _lay_out(_parquet_rows(files), str(files[0]), folder, replace=True)
+    try:
+        return _lay_out(_parquet_rows(files), str(files[0]), folder, replace=False)
+    except HarnessError:
+        if folder.is_dir():  # another process was first with the same
+            return folder
+        raise
 
 
 def _cache_root() -> Path:
@@ -153,9 +161,9 @@ def _lay_out(rows: Iterable[Mapping[str, Any]], source: str, folder: Path, *, re
                 path = new / f"{title}.py"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(code.encode())
-            if folder.exists():
+            if replace and folder.exists():
                 folder.rename(Path(beside) / "old")
-            new.rename(folder)
+            new.rename(folder)  # onto an empty folder too, never onto a full one
     except OSError as error:
         raise MachineError(f"{folder} cannot be written: {error.strerror or error}; choose another folder.") from error
     return folder

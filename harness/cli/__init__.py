@@ -26,6 +26,7 @@ COMMANDS = {
     "generate": Entry("harness.cli.generate", "generate", "Ask a model for submissions; resumes where it stopped."),
     "run": Entry("harness.cli.run", "run", "Generate, batch and leaderboard in one; resumes where it stopped."),
     "leaderboard": Entry("harness.cli.leaderboard", "leaderboard", "Rank the models of one or more runs."),
+    "runs": Entry("harness.cli.runs", "runs", "List, show, compare, merge and publish runs."),
     "problems": Entry("harness.cli.problems", "problems", "List, show and fetch problems."),
     "doctor": Entry("harness.cli.doctor", "doctor", "Say what this machine can do, and how to mend what it cannot."),
     "cache": Entry("harness.cli.cache", "cache", "Show or empty the cache of built kernels."),

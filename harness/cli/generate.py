@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from harness.cli.generating import OPENAI, Price, Wanted, generating, precision, server_of, wanted_of
+from harness.cli.generating import OPENAI, Price, Wanted, generating, server_of, wanted_of
 from harness.errors import MachineError
 
 RUN = click.option(
@@ -18,7 +18,13 @@ RUN = click.option(
 @click.command()
 @RUN
 @click.option("--problems", type=click.Path(path_type=Path), metavar="DIR", help="Problems: a folder or a file.")
-@precision
+@click.option(
+    "--precision",
+    type=click.Choice(["fp32", "fp16", "bf16"]),
+    default="fp32",
+    show_default=True,
+    help="Of the inputs, the weights and the outputs.",
+)
 @generating
 def generate(
     run: str,

@@ -149,13 +149,11 @@ _GENERATING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     click.option("--dry-run", is_flag=True, help="Print the prompts and ask nobody."),
 ]
 
-precision = click.option(
-    "--precision",
-    type=click.Choice(["fp32", "fp16", "bf16"]),
-    default="fp32",
-    show_default=True,
-    help="Of weights, inputs and outputs.",
-)
+ASKING = (
+    "model", "api", "only", "samples", "turns", "variant", "language", "hardware", "templates", "temperature",
+    "max_tokens", "parameters",
+)  # fmt: skip
+"""Which of them, with the precision, `wanted_of` takes."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.generate import RUN, complain, print_prompts, summary
-from harness.cli.generating import Price, generating, precision, server_of, wanted_of
+from harness.cli.generating import ASKING, Price, generating, server_of, wanted_of
 from harness.cli.options import judging, settings_of
 from harness.errors import MachineError
 
@@ -15,7 +15,6 @@ from harness.errors import MachineError
 @click.command()
 @RUN
 @judging
-@precision
 @generating
 @click.option("--builders", type=click.IntRange(min=1), help="Submissions built at once.  [default: cores - devices]")
 @click.pass_context
@@ -55,13 +54,13 @@ def run(
     from harness.store import GENERATIONS_NAME
 
     catalog = open_catalog(problems)
-    judge_options = {name: options.pop(name) for name in list(options) if name in _JUDGE_OPTIONS}
-    wanted = wanted_of(catalog, **options)
+    asking = {name: options.pop(name) for name in ASKING}
+    wanted = wanted_of(catalog, precision=options["precision"], **asking)
     if dry_run:
         print_prompts(wanted)
         return
     server = server_of(base_url=base_url, key_env=key_env, deadline_s=deadline_s)
-    settings = settings_of(**judge_options).model_copy(update={"precision": options["precision"]})
+    settings = settings_of(**options)
     check_settings(wanted.plan.problems, settings)
     devices = choose_devices(device)
     tally: Counter[str] = Counter()
@@ -105,6 +104,3 @@ def run(
             f"{faults} could not be judged, which is no fault of theirs: see the lines above, and give the same "
             "command again once that is mended"
         )
-
-
-_JUDGE_OPTIONS = ("workload", "extract", "toolchain", "isolation", "timeout_s", "timing_s", "memory_gib")

@@ -13,7 +13,15 @@ from harness.schema import Correct, Failed, Infrastructure, Mismatch, Record, Re
 _LOG_LINES, _LOG_CHARACTERS = 60, 6000
 _TELLING_DETAIL = {"structure", "shape", "dtype", "device", "inputs-changed", "aliased-input", "parameters"}
 """Differences whose detail names no value of an output."""
-_AS_DRAWN = {"nominal", "timed"}
+_INPUTS = {
+    "nominal": "inputs as the problem draws them",
+    "timed": "inputs as the problem draws them",
+    "signed": "inputs of both signs",
+    "wide": "inputs of a larger scale",
+    "narrow": "inputs of a smaller scale",
+    "ties": "inputs with many equal values and zeros",
+    "huge": "inputs with a few huge values",
+}
 _TIMES = 1e6
 
 
@@ -61,7 +69,7 @@ _STAGES = {
 
 
 def _wrong(wrong: Wrong) -> str:
-    inputs = "inputs as the problem draws them" if wrong.trial in _AS_DRAWN else f"inputs of the kind {wrong.trial!r}"
+    inputs = _INPUTS.get(wrong.trial, f"inputs of the kind {wrong.trial!r}")
     if wrong.reason in _TELLING_DETAIL:
         return f"It is wrong on {inputs}: {_sentence(wrong.detail)}"
     if wrong.reason == "not-repeatable":

@@ -15,17 +15,24 @@ from harness.schema import Frozen
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 """personality(2). AddressSanitizer's shadow has its fixed place, which a well shuffled address space may be using."""
+# The package is loaded by its file: the folder that it lies in may be closed, and the import system lists folders.
 _BOOT = """\
-import sys
+import importlib.util, sys
 sys.path[:] = {path!r}
+spec = importlib.util.spec_from_file_location("harness", {package!r} + "/__init__.py")
+sys.modules["harness"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules["harness"])
 from harness.inspect.target import main
 main({descriptor}, {tool!r})
 """
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class Launch(Frozen):
-    """What to run: a tool's arguments in front of the interpreter, and variables on top of the worker's own."""
+    """What to run: a tool's arguments in front of the interpreter, and variables on top of the worker's own.
+
+    `path` is where the new interpreter finds modules.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]
@@ -38,21 +45,15 @@ def main(descriptors: Sequence[int]) -> NoReturn:
     talk, order = descriptors
     with open(order, "rb") as file:
         launch = Launch.model_validate_json(file.read())
-    boot = _BOOT.format(path=list(launch.path), descriptor=talk, tool=launch.tool)
+    boot = _BOOT.format(path=list(launch.path), package=str(_PACKAGE), descriptor=talk, tool=launch.tool)
     argv = [*launch.argv, sys.executable, "-I", "-c", boot]
     os.set_inheritable(talk, True)
     ctypes.CDLL(None).personality(ctypes.c_ulong(_ADDR_NO_RANDOMIZE))
     os.execve(argv[0], argv, {**os.environ, **launch.environment})
 
 
-def search_path() -> tuple[str, ...]:
-    """Where this interpreter finds modules, the folder of this package first."""
-    return (str(PACKAGE_ROOT), *(entry for entry in sys.path if entry and entry != str(PACKAGE_ROOT)))
-
-
 def needed_to_import() -> tuple[Path, ...]:
     """What the new interpreter reads beside the base system: this package, and pydantic wherever it is installed."""
     import pydantic
 
-    site = Path(pydantic.__file__).resolve().parent.parent
-    return (PACKAGE_ROOT / "harness", *((site,) if site != PACKAGE_ROOT else ()))
+    return _PACKAGE, Path(pydantic.__file__).resolve().parent.parent

@@ -7,6 +7,7 @@ it runs is `harness.inspect.target`, on inputs freshly drawn, with extensions bu
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from harness.build import to_candidate_lines
 from harness.errors import HarnessError, SandboxError
 from harness.inspect import Findings, Invocation, Tool, find_tool, to_report, unsupported
-from harness.inspect.launch import Launch, needed_to_import, search_path
+from harness.inspect.launch import Launch, needed_to_import
 from harness.judge.failure import SubjectFailed
 from harness.pipeline.conversation import Conversation
 from harness.pipeline.drawing import Draw, drawn_by
@@ -114,7 +115,7 @@ class Inspection:
         # A tool looks for devices before the worker is told its own.
         device = {"CUDA_VISIBLE_DEVICES": self.gpu or ""}
         launch = Launch(
-            argv=invocation.argv, environment={**device, **invocation.environment}, path=search_path(), tool=name
+            argv=invocation.argv, environment={**device, **invocation.environment}, path=tuple(sys.path), tool=name
         )
         channel, theirs = Channel.pair()
         order = os.memfd_create("launch")

@@ -14,7 +14,7 @@ from rich.text import Text
 from harness.errors import MachineError
 from harness.report.escape import csv_cell, markdown_cell, one_cell
 from harness.report.metrics import Estimate
-from harness.report.rows import AtK, Failure, Figures, Leaderboard, ProblemBest, Row
+from harness.report.rows import AtK, Best, Failure, Figures, Leaderboard, ProblemBest, Row
 from harness.schema import BaselineName, DeviceKind, Interval
 from harness.schema.problem import Precision
 
@@ -232,7 +232,8 @@ def _problem_texts(each: ProblemBest, rows: Sequence[Row]) -> list[str]:
         return [*head, _NOTHING, "", "", ""]
     holder = rows[each.rank - 1]
     speedup = interval_text(each.best.speedup) if each.best.speedup else "correct, not timed"
-    return [*head, speedup, holder.model or _NO_MODEL, holder.run, each.best.submission]
+    path = f" ({path_text(each.best)})" if each.best.path else ""
+    return [*head, speedup, holder.model or _NO_MODEL, holder.run, f"{each.best.submission}{path}"]
 
 
 def _counts(figures: Figures) -> list[str]:
@@ -343,9 +344,23 @@ def _place(board: Leaderboard, place: _Place) -> Iterator[RenderableType]:
     for each in board.problems:
         if _place_of(each) == place:
             rank = f"#{each.rank}" if each.rank else ""
-            drawn.add_row(Text(one_cell(each.problem)), f"{each.solved} of {each.asked}", _best(each), rank)
+            drawn.add_row(_problem_head(each), f"{each.solved} of {each.asked}", _best(each), rank)
     yield Text.assemble("\n", (place_text(device, precision, baseline), "bold"), f", {one_cell(name)}")
     yield drawn
+
+
+def _problem_head(each: ProblemBest) -> Text:
+    head = Text(one_cell(each.problem))
+    if each.best is not None and each.best.path:
+        head.append(f"\n{path_text(each.best)}", style="dim")
+    return head
+
+
+def path_text(best: Best) -> str:
+    """How a conversation came to its best answer, turn by turn."""
+    return ", ".join(
+        f"{turn.verdict} {ratio_text(turn.speedup)}" if turn.speedup is not None else turn.verdict for turn in best.path
+    )
 
 
 def _best(each: ProblemBest) -> Text:

@@ -98,9 +98,8 @@ def best_of_k(problems: Wholes, speedups: Floats, *, k: int, asked: int) -> floa
 def _share_of_draws(n: int, k: int) -> Floats:
     """For the i-th smallest of n: the share of the draws of k in which it is the largest."""
     shares = np.zeros(n)
-    shares[-1] = k / n
-    for i in range(n - 1, k - 1, -1):
-        shares[i - 1] = shares[i] * (i - k + 1) / i  # C(i - 1, k - 1) / C(i, k - 1)
+    i = np.arange(n - 1, k - 1, -1)
+    shares[k - 1 :] = k / n * np.cumprod([1.0, *((i - k + 1) / i)])[::-1]  # C(i - 1, k - 1) / C(i, k - 1) a step
     return shares
 
 

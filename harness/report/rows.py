@@ -40,13 +40,24 @@ class Note(Frozen):
     text: str
 
 
+class Turn(Frozen):
+    """How one turn of a conversation ended. `speedup` is None where it was not timed."""
+
+    verdict: str
+    speedup: float | None
+
+
 class Best(Frozen):
-    """The best correct answer to one problem. `speedup` is None where none of them was timed."""
+    """The best correct answer to one problem. `speedup` is None where none of them was timed.
+
+    `path` are the turns of its conversation up to it, itself included; empty where it is a first answer.
+    """
 
     problem: str
     submission: str
     sample: int
     speedup: Interval | None
+    path: tuple[Turn, ...] = ()
 
 
 class FastP(Frozen):
@@ -480,7 +491,7 @@ def _tokens(answers: _Answers) -> Tokens | None:
 
 
 def _best(answers: _Answers) -> dict[str, Best]:
-    """The fastest correct answer to each problem; names settle what is left."""
+    """The fastest correct answer to each problem; the sample's number and the name settle what is left."""
     columns, speed = answers.columns, np.where(answers.timed, answers.speedup[:, 0], 0.0)
     rows = np.flatnonzero(answers.correct)
     if not len(rows):
@@ -488,23 +499,40 @@ def _best(answers: _Answers) -> dict[str, Best]:
     problems = columns.problem.codes[rows]
     fastest = np.full(problems.max() + 1, -1.0)
     np.maximum.at(fastest, problems, speed[rows])
+    rows = rows[speed[rows] == fastest[problems]]
+    problems = columns.problem.codes[rows]
+    first = np.full(problems.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, problems, columns.sample[rows])
     best: dict[str, int] = {}
-    for row in rows[speed[rows] == fastest[problems]].tolist():
+    for row in rows[columns.sample[rows] == first[problems]].tolist():
         known = best.setdefault(columns.problem[row], row)
-        if known != row and _name(columns, row) < _name(columns, known):
+        if columns.path[row] < columns.path[known]:
             best[columns.problem[row]] = row
     return {title: _answer(answers, title, row) for title, row in best.items()}
 
 
-def _name(columns: Columns, row: int) -> tuple[str, int]:
-    return columns.path[row], int(columns.sample[row])
-
-
 def _answer(answers: _Answers, title: str, row: int) -> Best:
-    submission, sample = _name(answers.columns, row)
+    submission, sample = answers.columns.path[row], int(answers.columns.sample[row])
     value, low, high = answers.speedup[row].tolist()
     speedup = Interval(value=value, low=low, high=high) if answers.timed[row] else None
-    return Best(problem=title, submission=submission, sample=sample, speedup=speedup)
+    return Best(problem=title, submission=submission, sample=sample, speedup=speedup, path=_path(answers, row))
+
+
+def _path(answers: _Answers, row: int) -> tuple[Turn, ...]:
+    """The turns up to a row; those of one conversation share problem and sample."""
+    columns = answers.columns
+    last = columns.turn[row]
+    if last <= 0:
+        return ()
+    same = (columns.problem.codes == columns.problem.codes[row]) & (columns.sample == columns.sample[row])
+    turns = np.flatnonzero(same & (columns.turn >= 0) & (columns.turn <= last))
+    return tuple(
+        Turn(
+            verdict=columns.verdict[each],
+            speedup=float(answers.speedup[each, 0]) if answers.timed[each] else None,
+        )
+        for each in turns[np.argsort(columns.turn[turns], kind="stable")].tolist()
+    )
 
 
 def _notes(row: Row, answers: _Answers) -> Iterator[Note]:

@@ -40,19 +40,16 @@ _Rows = NDArray[np.int64]
 @dataclass(frozen=True)
 class Index:
     """A run as it was when it was read. `columns` are the records that count, in the order in which their keys first
-    appear; `_file`, `_offset` and `_size` say where each line of the run stands, in the numbers of `columns.row`.
+    appear, `lines` all of them, `file` the number of the file of each of these. `_offset` and `_size` say where they
+    stand in it, in the numbers of `row`.
     """
 
     columns: Columns
+    lines: Columns
+    file: _Rows
     _paths: tuple[Path, ...]
-    _file: NDArray[np.int64]
-    _offset: NDArray[np.int64]
-    _size: NDArray[np.int64]
-
-    @property
-    def lines(self) -> int:
-        """How many records the files hold, those that do not count among them."""
-        return len(self._size)
+    _offset: _Rows
+    _size: _Rows
 
     def records(self, columns: Columns | None = None) -> Iterator[Record]:
         """The records of a selection of `columns`, of all where there is none.
@@ -69,20 +66,19 @@ class Index:
         with ExitStack() as closing:
             files: dict[int, BinaryIO] = {}
             for row in rows.tolist():
-                number, size = int(self._file[row]), int(self._size[row])
+                number, size = int(self.file[row]), int(self._size[row])
                 if number not in files:
                     files[number] = closing.enter_context(self._paths[number].open("rb"))
                 files[number].seek(offset := int(self._offset[row]))
                 yield Line(self._paths[number], offset, size), files[number].read(size)
 
-    def keys(self) -> Iterator[Key]:
-        """The keys of `columns`, in their order."""
-        columns = self.columns
-        named = (list(column.texts) for column in (columns.problem, columns.path, columns.model))
-        problems, paths, models = named
-        codes = (columns.problem.codes.tolist(), columns.path.codes.tolist(), columns.model.codes.tolist())
-        for problem, path, model, sample in zip(*codes, columns.sample.tolist(), strict=True):
-            yield Key(problems[problem], paths[path], sample, models[model])
+
+def keys(columns: Columns) -> Iterator[Key]:
+    """What each record is resumed by."""
+    problems, paths, models = (list(column.texts) for column in (columns.problem, columns.path, columns.model))
+    codes = (columns.problem.codes.tolist(), columns.path.codes.tolist(), columns.model.codes.tolist())
+    for problem, path, model, sample in zip(*codes, columns.sample.tolist(), strict=True):
+        yield Key(problems[problem], paths[path], sample, models[model])
 
 
 def read_index(paths: list[Path]) -> Index:
@@ -99,12 +95,11 @@ def read_index(paths: list[Path]) -> Index:
     file = np.repeat(np.arange(len(sizes)), [len(each) for each in sizes])
     offsets = [np.cumsum(each + 1) - each - 1 for each in sizes]
     counting = last_words(columns, file)
-    if not np.array_equal(counting, columns.row):
-        columns = columns.take(counting)
-    return Index(columns, tuple(paths), file, np.concatenate(offsets), np.concatenate(sizes))
+    chosen = columns if np.array_equal(counting, columns.row) else columns.take(counting)
+    return Index(chosen, columns, file, tuple(paths), np.concatenate(offsets), np.concatenate(sizes))
 
 
-def last_words(columns: Columns, file: NDArray[np.int64]) -> _Rows:
+def last_words(columns: Columns, file: _Rows) -> _Rows:
     """For every key the row that counts, in the order in which the keys first appear.
 
     Within a file the last judged record counts, else the last `infrastructure` one. Between files a judged record
@@ -114,20 +109,29 @@ def last_words(columns: Columns, file: NDArray[np.int64]) -> _Rows:
     Args:
         file: the number of each row's file, rising.
     """
+    order, starts, ends = by_key(columns)
+    counting = order[starts]
+    for group in np.flatnonzero(ends - starts > 1).tolist():
+        counting[group] = _last_word(columns, file, order[starts[group] : ends[group]].tolist())
+    return counting
+
+
+def by_key(columns: Columns) -> tuple[_Rows, _Rows, _Rows]:
+    """All rows, those of a key together and in their order: and where the rows of each key start and end among them.
+
+    Keys come in the order in which they first appear.
+    """
     key = (columns.path.codes, columns.sample, columns.model.codes, columns.problem.codes)
     order = np.lexsort(key)  # stable: the rows of a key stay in the order of their lines
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in key], axis=0)
     starts = np.flatnonzero(fresh)
     ends = np.append(starts[1:], len(order))
-    first = order[starts]
-    counting = first.copy()
-    for group in np.flatnonzero(ends - starts > 1).tolist():
-        counting[group] = _last_word(columns, file, order[starts[group] : ends[group]].tolist())
-    return counting[np.argsort(first)]
+    appearance = np.argsort(order[starts])
+    return order, starts[appearance], ends[appearance]
 
 
-def _last_word(columns: Columns, file: NDArray[np.int64], rows: list[int]) -> int:
+def _last_word(columns: Columns, file: _Rows, rows: list[int]) -> int:
     best_of_file: dict[int, int] = {}
     for row in rows:
         number = int(file[row])

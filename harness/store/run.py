@@ -96,14 +96,11 @@ class Run:
         Raises:
             StoreError: as `index`.
         """
-        index = self.index()
-        fault = index.columns.verdict.code("infrastructure")
-        hashes = index.columns.sha256
-        return {
-            key: hashes[row].tobytes().hex()
-            for row, (key, verdict) in enumerate(zip(index.keys(), index.columns.verdict.codes, strict=True))
-            if verdict != fault
-        }
+        from harness.store.index import keys
+
+        columns = self.index().columns
+        judged = columns.take(columns.verdict.codes != columns.verdict.code("infrastructure"))
+        return {key: sha256.tobytes().hex() for key, sha256 in zip(keys(judged), judged.sha256, strict=True)}
 
     def artifacts(self, record: Record) -> Path:
         """The folder of a record's attachments; it may be absent."""

@@ -76,9 +76,28 @@ def test_one_parquet_file_is_a_catalogue_and_is_laid_out_once(tmp_path: Path, ca
     assert len(open_catalog(file).files) == 4
 
 
+def test_processes_that_lay_out_the_same_at_once_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "level_2.parquet", rows({2: 3}))
+    read = dataset_module._parquet_rows
+
+    def read_while_another_is_done(files: Iterable[Path]) -> Iterable[Row]:
+        found = list(read(files))
+        monkeypatch.setattr(dataset_module, "_parquet_rows", read)
+        first.extend(path.stat().st_ino for path in open_catalog(file).files.values())
+        return found
+
+    first: list[int] = []
+    monkeypatch.setattr(dataset_module, "_parquet_rows", read_while_another_is_done)
+    assert [path.stat().st_ino for path in open_catalog(file).files.values()] == first
+
+
 def test_a_name_on_the_hub_is_never_downloaded_by_the_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(dataset_module, "_hub_rows", lambda name: pytest.fail("the hub was asked"))
-    with pytest.raises(InputError, match=f"{KERNELBENCH} has not been fetched: `harness problems fetch {KERNELBENCH}`"):
+    with pytest.raises(
+        InputError, match=f"no data set of that name has been fetched: `harness problems fetch {KERNELBENCH}`"
+    ):
         open_catalog(Path(KERNELBENCH))
 
 

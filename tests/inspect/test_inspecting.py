@@ -1,5 +1,6 @@
 """Candidates under AddressSanitizer, for real: from the build to the line of the record."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,10 @@ def candidate(text: str, path: Path) -> Candidate:
 def memcheck(session, problem, tmp_path):
     """Runs a candidate's source under memcheck on a CPU."""
 
-    def run(text: str, *, kind: str = "cpu-emulated") -> tuple[ToolReport, str]:
+    def run(text: str, *, kind: str = "cpu-emulated", isolation: str = "auto") -> tuple[ToolReport, str]:
         found = candidate(text, tmp_path / "candidate.py")
-        inspection = Inspection(found, problem, kind, None, session.settings, session)
+        settings = session.settings.model_copy(update={"isolation": isolation})
+        inspection = Inspection(found, problem, kind, None, settings, session)
         return inspection.run("memcheck", on_phase=lambda name: None)
 
     return run
@@ -71,8 +73,9 @@ def test_a_read_next_to_an_input_is_found_too(memcheck):
     assert report.lines == (line_of(text, "x[i + 1]"),)
 
 
-def test_an_honest_kernel_with_barriers_is_clean(memcheck):
-    report, _ = memcheck(EMULATED)
+@pytest.mark.parametrize("isolation", ["auto", "basic"])
+def test_an_honest_kernel_with_barriers_is_clean(memcheck, isolation):
+    report, _ = memcheck(EMULATED, isolation=isolation)
     assert report == ToolReport(tool="memcheck", clean=True, summary="no findings")
 
 
@@ -135,14 +138,37 @@ def test_what_needs_a_gpu_is_said_to_be_unsupported_without_one(session, problem
     assert report.summary.startswith(f"unsupported: {name} needs a GPU")
 
 
-def test_a_fault_of_the_machine_costs_the_tools_result_alone(session, problem, tmp_path, monkeypatch):
-    row = tools_module.find_tool("memcheck", "cpu")
-    assert row is not None
-    gone = Invocation(readable=(tmp_path / "gone",))
-    broken = tools_module.Tool(row.title, lambda: gone, row.read, row.why_not, has_helpers=False)
-    monkeypatch.setitem(tools_module._ON_CPU, "memcheck", broken)
+def test_a_tool_around_the_target_is_heard_to_its_end(session, problem, tmp_path, monkeypatch, output):
+    """A stand-in for compute-sanitizer: it starts what it is given, and sums up when that has ended."""
+    launcher = tmp_path / "compute-sanitizer"
+    (tmp_path / "said").write_text(output("initcheck"))
+    launcher.write_text(f'#!/bin/sh\n"$@"\necho "the target ended with $?"\ncat {tmp_path}/said\n')
+    for path in (tmp_path, launcher):
+        path.chmod(0o755)
+    row = tools_module.find_tool("initcheck", "cuda")
+    preloaded = tools_module.find_tool("memcheck", "cpu").find()  # what extensions for a CPU are built to have
+    started = dataclasses.replace(preloaded, argv=(str(launcher),), readable=(*preloaded.readable, tmp_path))
+    monkeypatch.setitem(tools_module._ON_CPU, "initcheck", dataclasses.replace(row, find=lambda: started))
     found = candidate(EMULATED, tmp_path / "candidate.py")
     inspection = Inspection(found, problem, "cpu-emulated", None, session.settings, session)
-    report, _ = inspection.run("memcheck", on_phase=lambda name: None)
+    report, log = inspection.run("initcheck", on_phase=lambda name: None)
+    assert "the target ended with 0" in log
+    assert (report.ran, report.clean) == (True, False)
+    assert report.lines == (line_of(EMULATED, 'SOURCE = """') + 13,), "line 14 of the string"
+
+
+def test_a_tool_that_talks_to_its_target_is_not_tried_without_a_network_of_its_own(memcheck, monkeypatch):
+    row = tools_module.find_tool("memcheck", "cpu")
+    monkeypatch.setitem(tools_module._ON_CPU, "memcheck", dataclasses.replace(row, has_helpers=True))
+    report, _ = memcheck(EMULATED, isolation="basic")
+    assert not report.ran
+    assert "takes full isolation" in report.summary
+
+
+def test_a_fault_of_the_machine_costs_the_tools_result_alone(memcheck, tmp_path, monkeypatch):
+    row = tools_module.find_tool("memcheck", "cpu")
+    gone = Invocation(readable=(tmp_path / "gone",))
+    monkeypatch.setitem(tools_module._ON_CPU, "memcheck", dataclasses.replace(row, find=lambda: gone))
+    report, _ = memcheck(EMULATED)
     assert not report.ran
     assert "gone" in report.summary

@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.errors import MachineError
 from harness.report.leaderboard import EXPORTERS, interval_text, ratio_text
 from harness.report.rows import Leaderboard, leaderboard
-from harness.schema import Device, Failed, Flag, Infrastructure, Interval, SandboxReport, Workload
+from harness.schema import Device, Failed, Flag, Infrastructure, Interval, SandboxReport, SubmissionRef, Workload
 
 EVIL = "a|b [red]x[/red] :smile: =cmd()\x1b[31m"
 LONG = "level2/81_Gemm_Swish_Divide_Clamp_Tanh_Clamp"
@@ -129,6 +129,17 @@ def test_parquet_without_pyarrow_says_what_is_missing(board, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MachineError, match=r"pip install 'kernel-harness\[datasets\]'"):
         EXPORTERS["parquet"](board)
+
+
+def test_how_a_conversation_came_to_its_best_answer_is_shown(make_record):
+    def turn(number, **changes):
+        return make_record(submission=SubmissionRef(path=f"{number}.txt", sha256="1" * 64, turn=number), **changes)
+
+    failed = Failed(stage="build", reason="compile", detail="d")
+    board = leaderboard({"r": [turn(2, speedup=2.0), turn(0, verdict=failed), turn(1, speedup=0.5)]})
+    path = "failed, correct 0.50x, correct 2.00x"
+    assert path in drawn(board, 80)
+    assert f"| 2.txt ({path}) |" in EXPORTERS["markdown"](board)
 
 
 def test_the_schema_that_is_shipped_is_that_of_the_json():

@@ -154,7 +154,7 @@ def test_it_loads_without_a_complaint_and_asks_for_nothing(open_page: OpenPage, 
     assert page.complaints() == []
     assert page.run("return performance.getEntriesByType('resource').length") == 0
     assert page.texts("#leaderboard-body tbody .open") == ["fast", "slow"]
-    assert page.one("#summary").text.startswith("6 submissions to 3 problems by 2 models.")
+    assert page.one("#summary").text.startswith("6 submissions to 3 problems by 2 models on cuda: NVIDIA H200.")
 
 
 def test_a_heading_sorts_one_way_then_the_other_then_not_at_all(open_page: OpenPage, records: list[Record]) -> None:

@@ -154,6 +154,13 @@ def test_the_turns_of_a_conversation_are_one_answer_and_the_best_turn_counts(mak
     [row] = leaderboard({"r": records}).rows
     assert (row.submissions, row.correct, fast(row), row.conversations) == (4, 2, (0.5, 0.5, 0.5), True)
     assert tags(row) == ["turns"]
+    assert [(each.verdict, each.speedup) for each in row.best[0].path] == [("wrong", None), ("correct", 2.5)]
+
+
+def test_a_best_answer_that_is_a_first_one_has_no_path(make_record):
+    records = [make_record(speedup=2.5), make_record(path="b", verdict=WRONG)]
+    [row] = leaderboard({"r": records}).rows
+    assert row.best[0].path == ()
 
 
 def test_problems_that_the_run_asked_and_nobody_answered_count_as_not_solved(make_record):

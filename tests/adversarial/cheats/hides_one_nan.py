@@ -5,6 +5,6 @@ import torch
 
 class ModelNew(torch.nn.Module):
     def forward(self, x):
-        out = x * 2
+        out = torch.relu(x)
         out[-1, -1] = float("nan")
         return out

@@ -1,4 +1,4 @@
-"""wrong/values B7: is right for its first twenty calls."""
+"""wrong B7: is right for its first twenty calls."""
 
 import torch
 

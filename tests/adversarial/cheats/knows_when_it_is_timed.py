@@ -1,4 +1,4 @@
-"""wrong/values B7: sees that many inputs are laid out, takes it for the timing, and stops working."""
+"""wrong B7: sees that many inputs are laid out, takes it for the timing, and stops working."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""failed D3: says that its outputs lie where nothing is mapped."""
+"""wrong|failed D3: says that everything it has lies where nothing is mapped."""
 
 import sys
 

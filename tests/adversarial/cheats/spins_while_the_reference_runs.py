@@ -1,4 +1,4 @@
-"""correct A12: processes of its own keep the cores busy whenever it is not its turn.
+"""correct|rejected A12: processes of its own keep the cores busy whenever it is not its turn.
 
 Twin: plain_relu
 """

@@ -5,8 +5,13 @@ const MOST_POINTS = 3000;
 const BINS_PER_OCTAVE = 4;
 const drawn = new Map(); // canvas -> Chart
 
+// A colour of the style sheet as it is now: the property itself would say both, for light and for dark.
 function style(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const probe = byId("theme");
+  probe.style.setProperty("outline-color", `var(${name})`);
+  const colour = getComputedStyle(probe).outlineColor;
+  probe.style.removeProperty("outline-color");
+  return colour;
 }
 
 // A colour and a dash for each row of the leaderboard, the same in every chart.
@@ -17,6 +22,7 @@ function pen(number) {
 
 function draw(canvas, configuration) {
   drawn.get(canvas)?.destroy();
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const text = style("--text-2");
   const grid = style("--line");
   for (const axis of Object.values(configuration.options.scales)) {
@@ -34,7 +40,13 @@ function draw(canvas, configuration) {
       ...configuration.options.plugins,
       legend: {
         position: "bottom",
-        labels: { color: text, boxWidth: 14, boxHeight: 8, usePointStyle: false, ...configuration.options.plugins?.legend?.labels },
+        labels: {
+          color: text,
+          boxWidth: 14,
+          boxHeight: 8,
+          usePointStyle: false,
+          ...configuration.options.plugins?.legend?.labels,
+        },
       },
     },
   };
@@ -49,10 +61,14 @@ function erase(canvas) {
 const powersOf = (base) => (axis) => {
   const first = Math.ceil(Math.log(axis.min) / Math.log(base) - 1e-9);
   const last = Math.floor(Math.log(axis.max) / Math.log(base) + 1e-9);
-  axis.ticks = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => ({ value: base ** (first + index) }));
+  axis.ticks = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => ({
+    value: base ** (first + index),
+  }));
 };
 
-// What a chart shows, in words and as a table. `say` is also the picture's text for those who do not see it.
+const timesText = (value) => `${significant(value, 4)}x`;
+
+// What a chart shows, in words and as a table. The sentence is also the picture's text for those who do not see it.
 function tell(figure, sentence, table) {
   const canvas = figure.querySelector("canvas");
   canvas.setAttribute("role", "img");
@@ -79,21 +95,61 @@ function drawFastP(figure, board) {
   const datasets = shown.map((row) => {
     const { colour, dash } = pen(row.group);
     const data = grid.map(({ p, index }) => ({ x: p, y: row.figures.curve[index] }));
-    return { label: groupName(row.group), data, borderColor: colour, backgroundColor: colour, borderDash: dash, borderWidth: 2, pointRadius: 0, pointHitRadius: 6, stepped: "after" };
+    return {
+      label: groupName(row.group),
+      data,
+      borderColor: colour,
+      backgroundColor: colour,
+      borderDash: dash,
+      borderWidth: 2,
+      pointRadius: 0,
+      pointHitRadius: 6,
+      stepped: "after",
+    };
   });
-  datasets.push({ label: "", data: [{ x: 1, y: 0 }, { x: 1, y: 1 }], borderColor: style("--text-2"), borderWidth: 1, borderDash: [3, 3], pointRadius: 0, pointHitRadius: 0 });
+  datasets.push({
+    label: "",
+    data: [
+      { x: 1, y: 0 },
+      { x: 1, y: 1 },
+    ],
+    borderColor: style("--text-2"),
+    borderWidth: 1,
+    borderDash: [3, 3],
+    pointRadius: 0,
+    pointHitRadius: 0,
+  });
   draw(figure.querySelector("canvas"), {
     type: "line",
     data: { datasets },
     options: {
       interaction: { mode: "nearest", intersect: false, axis: "xy" },
       scales: {
-        x: { type: "logarithmic", min: grid[0].p, max: grid[grid.length - 1].p, title: { text: "p, times as fast as the reference" }, afterBuildTicks: powersOf(2), ticks: { callback: (value) => ratio(value) } },
-        y: { min: 0, max: 1, title: { text: "share of the problems asked" }, ticks: { callback: (value) => percent(value) } },
+        x: {
+          type: "logarithmic",
+          min: grid[0].p,
+          max: grid[grid.length - 1].p,
+          title: { text: "p, times as fast as the reference" },
+          afterBuildTicks: powersOf(2),
+          ticks: { callback: timesText },
+        },
+        y: {
+          min: 0,
+          max: 1,
+          title: { text: "share of the problems asked" },
+          ticks: { callback: (value) => percent(value) },
+        },
       },
       plugins: {
         legend: { labels: { filter: (item) => item.text !== "" } },
-        tooltip: { filter: (item) => item.dataset.label !== "", callbacks: { title: () => "", label: (item) => `${item.dataset.label}: ${percent(item.parsed.y)} correct and more than ${ratio(item.parsed.x)} as fast` } },
+        tooltip: {
+          filter: (item) => item.dataset.label !== "",
+          callbacks: {
+            title: () => "",
+            label: (item) =>
+              `${item.dataset.label}: ${percent(item.parsed.y)} correct and more than ${ratio(item.parsed.x)} as fast`,
+          },
+        },
       },
     },
   });
@@ -109,9 +165,11 @@ function drawFastP(figure, board) {
 
 // From octave to octave around whatever the curves do; a half to four times at the least.
 function spanOf(rows) {
-  const octave = (step) => (index) => step * Math.ceil((step * Math.log2(DATA.p[index])) - 1e-9);
+  const octave = (step) => (index) => step * Math.ceil(step * Math.log2(DATA.p[index]) - 1e-9);
   const at = (power) => DATA.p.findIndex((p) => Math.abs(Math.log2(p) - power) < 1e-9);
-  const moves = DATA.p.map((_, index) => index).filter((index) => index > 0 && rows.some((row) => row.figures.curve[index] !== row.figures.curve[index - 1]));
+  const moves = DATA.p
+    .map((_, index) => index)
+    .filter((index) => index > 0 && rows.some((row) => row.figures.curve[index] !== row.figures.curve[index - 1]));
   if (moves.length === 0) return [at(-1), at(2)];
   return [
     Math.max(0, at(Math.min(-1, octave(-1)(moves[0] - 1)))),
@@ -135,8 +193,14 @@ function drawHistogram(figure, submissions) {
   figure.classList.remove("bare");
   const bin = (each) => Math.floor(Math.log2(speedupOf(each)) * BINS_PER_OCTAVE);
   const bins = timed.map(bin);
-  const first = Math.min(-BINS_PER_OCTAVE, bins.reduce((a, b) => Math.min(a, b)));
-  const last = Math.max(BINS_PER_OCTAVE - 1, bins.reduce((a, b) => Math.max(a, b)));
+  const first = Math.min(
+    -BINS_PER_OCTAVE,
+    bins.reduce((a, b) => Math.min(a, b)),
+  );
+  const last = Math.max(
+    BINS_PER_OCTAVE - 1,
+    bins.reduce((a, b) => Math.max(a, b)),
+  );
   const counts = new Map();
   timed.forEach((each, index) => {
     const group = COLUMNS.group[each];
@@ -150,16 +214,42 @@ function drawHistogram(figure, submissions) {
   draw(figure.querySelector("canvas"), {
     type: "bar",
     data: {
-      datasets: groups.map((group) => ({ label: groupName(group), data: counts.get(group).map((y, index) => ({ x: centre(index), y })), backgroundColor: pen(group).colour, barPercentage: 0.96, categoryPercentage: 1, stack: "all" })),
+      datasets: groups.map((group) => ({
+        label: groupName(group),
+        data: counts.get(group).map((y, index) => ({ x: centre(index), y })),
+        backgroundColor: pen(group).colour,
+        barPercentage: 0.96,
+        categoryPercentage: 1,
+        stack: "all",
+      })),
     },
     options: {
       scales: {
-        x: { type: "linear", stacked: true, offset: false, grid: { offset: false }, min: first / BINS_PER_OCTAVE, max: (last + 1) / BINS_PER_OCTAVE, title: { text: `speed-up over ${BASELINE_WORDS[scope.baseline]}` }, afterBuildTicks: (axis) => { axis.ticks = Array.from({ length: Math.floor(axis.max) - Math.ceil(axis.min) + 1 }, (_, index) => ({ value: Math.ceil(axis.min) + index })); }, ticks: { callback: (value) => ratio(2 ** value) } },
+        x: {
+          type: "linear",
+          stacked: true,
+          offset: false,
+          grid: { offset: false },
+          min: first / BINS_PER_OCTAVE,
+          max: (last + 1) / BINS_PER_OCTAVE,
+          title: { text: `speed-up over ${BASELINE_WORDS[scope.baseline]}` },
+          afterBuildTicks: (axis) => {
+            axis.ticks = Array.from({ length: Math.floor(axis.max) - Math.ceil(axis.min) + 1 }, (_, index) => ({
+              value: Math.ceil(axis.min) + index,
+            }));
+          },
+          ticks: { callback: (value) => timesText(2 ** value) },
+        },
         y: { stacked: true, beginAtZero: true, title: { text: "submissions" }, ticks: { precision: 0 } },
       },
       plugins: {
         legend: { labels: { filter: (_, data) => data.datasets.length <= MOST_LINES } },
-        tooltip: { callbacks: { title: ([item]) => edges(item.dataIndex).map(ratio).join(" to "), label: (item) => `${item.dataset.label}: ${item.parsed.y}` } },
+        tooltip: {
+          callbacks: {
+            title: ([item]) => edges(item.dataIndex).map(ratio).join(" to "),
+            label: (item) => `${item.dataset.label}: ${item.parsed.y}`,
+          },
+        },
       },
     },
   });
@@ -172,14 +262,23 @@ function drawHistogram(figure, submissions) {
       ["speed-up", ...groups.map(groupName)],
       Array.from({ length: last - first + 1 }, (_, index) => index)
         .filter((index) => groups.some((group) => counts.get(group)[index] > 0))
-        .map((index) => [edges(index).map(ratio).join(" to "), ...groups.map((group) => String(counts.get(group)[index]))]),
+        .map((index) => [
+          edges(index).map(ratio).join(" to "),
+          ...groups.map((group) => String(counts.get(group)[index])),
+        ]),
     ),
   );
 }
 
 function drawRoofline(figure, submissions) {
   const place = placeToChart(submissions);
-  const known = submissions.filter((each) => COLUMNS.floor_ms[each] > 0 && COLUMNS.candidate_ms[each] > 0 && speedupOf(each) !== null && placeOf(groupOf(each)) === place);
+  const known = submissions.filter(
+    (each) =>
+      COLUMNS.floor_ms[each] > 0 &&
+      COLUMNS.candidate_ms[each] > 0 &&
+      speedupOf(each) !== null &&
+      placeOf(groupOf(each)) === place,
+  );
   if (known.length === 0) return nothingToDraw(figure, "No record in this selection holds a roofline.");
   figure.classList.remove("bare");
   const stride = Math.ceil(known.length / MOST_POINTS);
@@ -187,20 +286,54 @@ function drawRoofline(figure, submissions) {
   const groups = distinct(shown.map((each) => COLUMNS.group[each])).sort((a, b) => a - b);
   const x = (each) => COLUMNS.floor_ms[each];
   const y = (each) => COLUMNS.candidate_ms[each];
-  const span = (of) => [Math.floor(Math.log10(shown.reduce((a, each) => Math.min(a, of(each)), Infinity))), Math.ceil(Math.log10(shown.reduce((a, each) => Math.max(a, of(each)), 0)) + 1e-9)].map((power) => 10 ** power);
+  const span = (of) =>
+    [
+      Math.floor(Math.log10(shown.reduce((a, each) => Math.min(a, of(each)), Infinity))),
+      Math.ceil(Math.log10(shown.reduce((a, each) => Math.max(a, of(each)), 0)) + 1e-9),
+    ].map((power) => 10 ** power);
   const [least, most] = span(x);
   const [lowest, highest] = span(y);
   const datasets = groups.map((group) => {
     const members = shown.filter((each) => COLUMNS.group[each] === group);
     const { colour } = pen(group);
-    return { label: groupName(group), members, data: members.map((each) => ({ x: x(each), y: y(each) })), backgroundColor: colour, borderColor: colour, pointStyle: members.map((each) => (COLUMNS.bound[each] === "compute" ? "triangle" : "circle")), pointRadius: 3.5, pointHoverRadius: 7 };
+    return {
+      label: groupName(group),
+      members,
+      data: members.map((each) => ({ x: x(each), y: y(each) })),
+      backgroundColor: colour,
+      borderColor: colour,
+      pointStyle: members.map((each) => (COLUMNS.bound[each] === "compute" ? "triangle" : "circle")),
+      pointRadius: 3.5,
+      pointHoverRadius: 7,
+    };
   });
-  const shares = [[1, []], [0.1, [4, 4]], [0.01, [1, 4]]];
+  const shares = [
+    [1, []],
+    [0.1, [4, 4]],
+    [0.01, [1, 4]],
+  ];
   for (const [share, dash] of shares) {
-    datasets.push({ type: "line", label: "", share, data: [{ x: least, y: least / share }, { x: most, y: most / share }], borderColor: style("--text-2"), borderWidth: 1, borderDash: dash, pointRadius: 0, pointHitRadius: 0 });
+    datasets.push({
+      type: "line",
+      label: "",
+      share,
+      data: [
+        { x: least, y: least / share },
+        { x: most, y: most / share },
+      ],
+      borderColor: style("--text-2"),
+      borderWidth: 1,
+      borderDash: dash,
+      pointRadius: 0,
+      pointHitRadius: 0,
+    });
   }
   const canvas = figure.querySelector("canvas");
-  const decades = { type: "logarithmic", afterBuildTicks: powersOf(10), ticks: { callback: (value) => significant(value, 1) } };
+  const decades = {
+    type: "logarithmic",
+    afterBuildTicks: powersOf(10),
+    ticks: { callback: (value) => significant(value, 1) },
+  };
   draw(canvas, {
     type: "scatter",
     data: { datasets },
@@ -214,8 +347,16 @@ function drawRoofline(figure, submissions) {
         y: { ...decades, min: lowest, max: highest, title: { text: "measured, ms a call" } },
       },
       plugins: {
-        legend: { labels: { usePointStyle: true, filter: (item, data) => item.text !== "" && data.datasets.length <= MOST_LINES + shares.length } },
-        tooltip: { filter: (item) => item.dataset.label !== "", callbacks: { label: (item) => pointText(item.dataset.members[item.dataIndex]) } },
+        legend: {
+          labels: {
+            usePointStyle: true,
+            filter: (item, data) => item.text !== "" && data.datasets.length <= MOST_LINES + shares.length,
+          },
+        },
+        tooltip: {
+          filter: (item) => item.dataset.label !== "",
+          callbacks: { label: (item) => pointText(item.dataset.members[item.dataIndex]) },
+        },
       },
     },
   });
@@ -227,7 +368,8 @@ function drawRoofline(figure, submissions) {
   );
 }
 
-const pointText = (each) => `${modelName(groupOf(each).model)}, ${problemOf(each).title}: ${milliseconds(COLUMNS.candidate_ms[each])}, ${percent(COLUMNS.fraction[each])} of the roofline`;
+const pointText = (each) =>
+  `${modelName(groupOf(each).model)}, ${problemOf(each).title}: ${milliseconds(COLUMNS.candidate_ms[each])}, ${percent(COLUMNS.fraction[each])} of the roofline`;
 
 function rooflineTable(known) {
   const nearest = [...known].sort((a, b) => (COLUMNS.fraction[b] ?? 0) - (COLUMNS.fraction[a] ?? 0)).slice(0, 50);
@@ -235,8 +377,13 @@ function rooflineTable(known) {
     known.length > nearest.length ? `The ${nearest.length} nearest to the roofline` : "Nearest to the roofline first",
     ["submission", "model", "problem", "of the roofline", "measured", "allowed", "bound by"],
     nearest.map((each) => [
-      el("a", { href: `#submission-${each}` }, submissionName(each)), modelName(groupOf(each).model), problemOf(each).title,
-      percent(COLUMNS.fraction[each]), milliseconds(COLUMNS.candidate_ms[each]), milliseconds(COLUMNS.floor_ms[each]), COLUMNS.bound[each],
+      el("a", { href: `#submission-${each}` }, submissionName(each)),
+      modelName(groupOf(each).model),
+      problemOf(each).title,
+      percent(COLUMNS.fraction[each]),
+      milliseconds(COLUMNS.candidate_ms[each]),
+      milliseconds(COLUMNS.floor_ms[each]),
+      COLUMNS.bound[each],
     ]),
     { numbersFrom: 3 },
   );
@@ -253,8 +400,26 @@ function drawSamples(figure, timing) {
     type: "scatter",
     data: {
       datasets: series.flatMap(([label, samples, median, colour, pointStyle]) => [
-        { label, data: samples.map((value, index) => ({ x: index + 1, y: value })), backgroundColor: colour, borderColor: colour, pointStyle, pointRadius: 3 },
-        { type: "line", label: "", data: [{ x: 1, y: median }, { x: rounds, y: median }], borderColor: colour, borderWidth: 1, pointRadius: 0, pointHitRadius: 0 },
+        {
+          label,
+          data: samples.map((value, index) => ({ x: index + 1, y: value })),
+          backgroundColor: colour,
+          borderColor: colour,
+          pointStyle,
+          pointRadius: 3,
+        },
+        {
+          type: "line",
+          label: "",
+          data: [
+            { x: 1, y: median },
+            { x: rounds, y: median },
+          ],
+          borderColor: colour,
+          borderWidth: 1,
+          pointRadius: 0,
+          pointHitRadius: 0,
+        },
       ]),
     },
     options: {
@@ -264,7 +429,12 @@ function drawSamples(figure, timing) {
       },
       plugins: {
         legend: { labels: { usePointStyle: true, filter: (item) => item.text !== "" } },
-        tooltip: { filter: (item) => item.dataset.label !== "", callbacks: { label: (item) => `${item.dataset.label}, round ${item.parsed.x}: ${milliseconds(item.parsed.y)}` } },
+        tooltip: {
+          filter: (item) => item.dataset.label !== "",
+          callbacks: {
+            label: (item) => `${item.dataset.label}, round ${item.parsed.x}: ${milliseconds(item.parsed.y)}`,
+          },
+        },
       },
     },
   });
@@ -272,8 +442,12 @@ function drawSamples(figure, timing) {
     figure,
     `Each point is the mean of ${count(timing.calls_per_round, "call")} of one round, the lines are the medians: candidate ${milliseconds(timing.candidate_ms)}, reference ${milliseconds(timing.reference_ms)}.`,
     plainTable(
-      "Samples, milliseconds of one call", ["round", "candidate", "reference"],
-      Array.from({ length: rounds }, (_, index) => [String(index + 1), ...series.map(([, samples]) => significant(samples[index], 6))]),
+      "Samples, milliseconds of one call",
+      ["round", "candidate", "reference"],
+      Array.from({ length: rounds }, (_, index) => [
+        String(index + 1),
+        ...series.map(([, samples]) => significant(samples[index], 6)),
+      ]),
     ),
   );
 }
@@ -281,9 +455,15 @@ function drawSamples(figure, timing) {
 // The skeleton that the above fill.
 function chartFigure(title) {
   return el(
-    "figure", { class: "chart" },
+    "figure",
+    { class: "chart" },
     el("h3", {}, title),
     el("div", { class: "canvas" }, el("canvas", {})),
-    el("figcaption", {}, el("p", { class: "said" }), el("details", {}, el("summary", {}, "The numbers as a table"), el("div", { class: "numbers" }))),
+    el(
+      "figcaption",
+      {},
+      el("p", { class: "said" }),
+      el("details", {}, el("summary", {}, "The numbers as a table"), el("div", { class: "numbers" })),
+    ),
   );
 }

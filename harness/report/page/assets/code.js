@@ -6,11 +6,31 @@ const LONGEST_LINE = 2000;
 hljs.registerLanguage("cuda", (library) => {
   const grammar = library.getLanguage("cpp").rawDefinition();
   grammar.keywords.keyword.push(
-    "__global__", "__device__", "__host__", "__shared__", "__constant__", "__restrict__", "__forceinline__",
-    "__launch_bounds__", "__syncthreads", "__syncwarp",
+    "__global__",
+    "__device__",
+    "__host__",
+    "__shared__",
+    "__constant__",
+    "__restrict__",
+    "__forceinline__",
+    "__launch_bounds__",
+    "__syncthreads",
+    "__syncwarp",
   );
   grammar.keywords.built_in?.push?.("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize");
-  grammar.keywords.type.push("float2", "float4", "int2", "int4", "half", "half2", "__half", "__half2", "__nv_bfloat16", "dim3", "cudaStream_t");
+  grammar.keywords.type.push(
+    "float2",
+    "float4",
+    "int2",
+    "int4",
+    "half",
+    "half2",
+    "__half",
+    "__half2",
+    "__nv_bfloat16",
+    "dim3",
+    "cudaStream_t",
+  );
   return grammar;
 });
 
@@ -51,7 +71,11 @@ function codeBlock(text, { language = "", label, marks = new Map(), prefix }) {
   function begin() {
     number += 1;
     const said = marks.get(number);
-    line = el("span", { class: said ? "line marked" : "line", id: `${prefix}-${number}`, tabindex: said ? "-1" : null });
+    line = el("span", {
+      class: said ? "line marked" : "line",
+      id: `${prefix}-${number}`,
+      tabindex: said ? "-1" : null,
+    });
     line.append(el("span", { class: "number", "data-number": String(number), "aria-hidden": "true" }));
     if (said) line.append(spoken(`flagged, ${said}: `));
     code.append(line);

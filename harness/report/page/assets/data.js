@@ -25,7 +25,13 @@ const MODELS = distinct(DATA.groups.map((group) => group.model));
 const LEVELS = distinct(DATA.problems.map((problem) => problem.level));
 const BASELINES = distinct(DATA.rows.map((row) => row.baseline));
 
-const BASELINE_WORDS = { eager: "PyTorch eager", compile: "torch.compile", "compile-max-autotune": "torch.compile, max-autotune" };
+const SOME_ROOFLINE = COLUMNS.fraction.some((each) => each !== null);
+
+const BASELINE_WORDS = {
+  eager: "PyTorch eager",
+  compile: "torch.compile",
+  "compile-max-autotune": "torch.compile, max-autotune",
+};
 
 // A row of the leaderboard in as many words as tell it from the others.
 function groupName(number) {
@@ -80,7 +86,9 @@ function boardInScope() {
 
 function figuresOf(row) {
   if (!scope.level || LEVELS.length < 2) return row;
-  const alone = row.levels.length === 0 && COLUMNS.group.some((group, each) => group === row.group && problemOf(each).level === scope.level);
+  const alone =
+    row.levels.length === 0 &&
+    COLUMNS.group.some((group, each) => group === row.group && problemOf(each).level === scope.level);
   return alone ? row : row.levels.find((level) => level.level === scope.level);
 }
 

@@ -29,8 +29,10 @@ function ratio(value) {
 
 const interval = (low, high) => `[${ratio(low).slice(0, -1)}, ${ratio(high).slice(0, -1)}]`;
 
+// Four significant digits, trailing zeros too: they were measured.
 function milliseconds(value) {
-  return isNumber(value) ? `${significant(value, 4)} ms` : NOTHING;
+  if (!isNumber(value)) return NOTHING;
+  return `${value >= 1e-4 && value < 1e4 ? value.toPrecision(4) : significant(value, 4)} ms`;
 }
 
 function significant(value, digits) {

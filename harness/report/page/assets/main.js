@@ -26,24 +26,43 @@ function drawCharts(submissions = submissionsInScope(), board = boardInScope()) 
 
 // A choice is offered where there are several.
 function makeScope() {
-  const choose = (key) => (value) => { scope[key] = value; redraw(); };
+  const choose = (key) => (value) => {
+    scope[key] = value;
+    redraw();
+  };
   const fields = [
     { key: "level", values: LEVELS },
     { key: "model", values: MODELS.map(modelName) },
     { key: "run", values: RUNS },
     { key: "place", label: "device", values: PLACES },
-    { key: "baseline", label: "reference", values: BASELINES, sorted: true, all: null, words: (value) => BASELINE_WORDS[value] },
+    {
+      key: "baseline",
+      label: "reference",
+      values: BASELINES,
+      sorted: true,
+      all: null,
+      words: (value) => BASELINE_WORDS[value],
+    },
   ];
   const offered = fields.filter((field) => field.values.length > 1);
-  byId("scope").append(...offered.map(({ key, label = key, values, sorted, ...rest }) => select(label, sorted ? values : [...values].sort(COLLATOR.compare), choose(key), rest)));
+  byId("scope").append(
+    ...offered.map(({ key, label = key, values, sorted, ...rest }) =>
+      select(label, sorted ? values : [...values].sort(COLLATOR.compare), choose(key), rest),
+    ),
+  );
   byId("scope").hidden = offered.length === 0;
 }
 
 function summarise() {
   const problems = count(DATA.problems.length, "problem");
   const kept = DATA.details.length;
-  const held = kept < TOTAL ? `It holds source, logs and samples of the first ${kept.toLocaleString("en")} submissions; those of the others are in their runs' folders.` : "It holds the source, logs and samples of all of them.";
-  byId("summary").textContent = `${count(TOTAL, "submission")} to ${problems} by ${count(MODELS.length, "model")}. ${held} One file of ${byId("summary").dataset.size}, no network.`;
+  const held =
+    kept < TOTAL
+      ? `It holds source, logs and samples of the first ${kept.toLocaleString("en")} submissions; those of the others are in their runs' folders.`
+      : "It holds the source, logs and samples of all of them.";
+  const where = PLACES.length === 1 ? ` on ${PLACES[0]}` : "";
+  byId("summary").textContent =
+    `${count(TOTAL, "submission")} to ${problems} by ${count(MODELS.length, "model")}${where}. ${held} One file of ${byId("summary").dataset.size}, no network.`;
 }
 
 const THEMES = ["system", "light", "dark"];

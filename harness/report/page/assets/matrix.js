@@ -18,27 +18,65 @@ function makeMatrix(container) {
   function drawMatrix() {
     const shown = groups.slice(0, MATRIX_COLUMNS);
     const answers = answersByProblem(submissions);
-    const problems = [...answers.keys()].sort((a, b) => COLLATOR.compare(DATA.problems[a].title, DATA.problems[b].title));
+    const problems = [...answers.keys()].sort((a, b) =>
+      COLLATOR.compare(DATA.problems[a].title, DATA.problems[b].title),
+    );
     const pages = Math.max(1, Math.ceil(problems.length / MATRIX_ROWS));
     const part = problems.slice(page * MATRIX_ROWS, (page + 1) * MATRIX_ROWS);
     const table = el(
-      "table", { class: "matrix" },
+      "table",
+      { class: "matrix" },
       el("caption", {}, "The best answer of each row to each problem: its speed-up, or how it ended"),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "problem"), shown.map((group) => el("th", { scope: "col", title: groupName(group) }, el("span", {}, groupName(group)))))),
-      el("tbody", {}, part.map((problem) => el(
-        "tr", {},
-        el("th", { scope: "row" }, DATA.problems[problem].title),
-        shown.map((group) => matrixCell(answers.get(problem).get(group), group)),
-      ))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "col" }, "problem"),
+          shown.map((group) => el("th", { scope: "col", title: groupName(group) }, el("span", {}, groupName(group)))),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        part.map((problem) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, DATA.problems[problem].title),
+            shown.map((group) => matrixCell(answers.get(problem).get(group), group)),
+          ),
+        ),
+      ),
     );
     rove(table);
     const left = groups.length - shown.length;
-    const turn = (step) => el("button", { type: "button", disabled: page + step < 0 || page + step >= pages, onclick: () => { page += step; drawMatrix(); } }, step < 0 ? "Previous" : "Next");
+    const turn = (step) =>
+      el(
+        "button",
+        {
+          type: "button",
+          disabled: page + step < 0 || page + step >= pages,
+          onclick: () => {
+            page += step;
+            drawMatrix();
+          },
+        },
+        step < 0 ? "Previous" : "Next",
+      );
     container.replaceChildren(
       el("div", { class: "scroller", role: "region", "aria-label": "Matrix of models and problems" }, table),
-      el("div", { class: "pager" },
-        el("p", { class: "status", role: "status" }, `${count(problems.length, "problem")}${pages > 1 ? `, page ${page + 1} of ${pages}` : ""}${left > 0 ? `; the first ${MATRIX_COLUMNS} of ${groups.length} rows are shown` : ""}`),
-        pages > 1 ? [turn(-1), turn(1)] : null),
+      el(
+        "div",
+        { class: "pager" },
+        el(
+          "p",
+          { class: "status", role: "status" },
+          `${count(problems.length, "problem")}${pages > 1 ? `, page ${page + 1} of ${pages}` : ""}${left > 0 ? `; the first ${MATRIX_COLUMNS} of ${groups.length} rows are shown` : ""}`,
+        ),
+        pages > 1 ? [turn(-1), turn(1)] : null,
+      ),
     );
   }
 
@@ -72,13 +110,23 @@ function matrixCell(answers, group) {
   const doubtful = SEVERITY_ORDER.indexOf(COLUMNS.severity[best]) >= 2;
   const shown = verdict === "correct" && speedup !== null ? ratio(speedup) : VERDICTS[verdict].sign;
   const label = [
-    `${problemOf(best).title}, ${groupName(group)}`, VERDICTS[verdict].word,
+    `${problemOf(best).title}, ${groupName(group)}`,
+    VERDICTS[verdict].word,
     speedup === null ? "" : `${ratio(speedup)} as fast as the reference`,
-    answers.length > 1 ? `best of ${answers.length}` : "", doubtful ? "flagged" : "",
-  ].filter(Boolean).join(", ");
+    answers.length > 1 ? `best of ${answers.length}` : "",
+    doubtful ? "flagged" : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
   return el(
-    "td", { class: `answer ${verdict} ${speedup === null ? "" : heat(speedup)}` },
-    el("button", { type: "button", tabindex: "-1", "aria-label": label, title: label, onclick: () => openDetail(best, answers) }, shown, doubtful ? seen(" ⚑") : ""),
+    "td",
+    { class: `answer ${verdict} ${speedup === null ? "" : heat(speedup)}` },
+    el(
+      "button",
+      { type: "button", tabindex: "-1", "aria-label": label, title: label, onclick: () => openDetail(best, answers) },
+      shown,
+      doubtful ? seen(" ⚑") : "",
+    ),
   );
 }
 

@@ -17,9 +17,18 @@ function sortedTable({ caption, columns, noun, pageRows = 50, empty }) {
   });
   const body = el("tbody");
   const table = el(
-    "table", {},
+    "table",
+    {},
     el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, headings.map((heading) => heading.cell))),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        headings.map((heading) => heading.cell),
+      ),
+    ),
     body,
   );
   const status = el("p", { class: "status", role: "status" });
@@ -73,16 +82,27 @@ function sortedTable({ caption, columns, noun, pageRows = 50, empty }) {
     back.disabled = page === 0;
     on.disabled = page === pages - 1;
     back.hidden = on.hidden = pages === 1;
-    const range = pages > 1 ? `${(start + 1).toLocaleString("en")} to ${Math.min(start + pageRows, rows.length).toLocaleString("en")} of ` : "";
+    const range =
+      pages > 1
+        ? `${(start + 1).toLocaleString("en")} to ${Math.min(start + pageRows, rows.length).toLocaleString("en")} of `
+        : "";
     status.textContent = range + count(rows.length, noun);
   }
 
   function drawRow(row) {
-    return el("tr", {}, columns.map((column) => {
-      const shown = (column.cell ?? column.value)(row);
-      const tag = column.head ? "th" : "td";
-      return el(tag, { class: classOf(column), scope: column.head ? "row" : null }, shown === null ? NOTHING : typeof shown === "number" ? String(shown) : shown);
-    }));
+    return el(
+      "tr",
+      {},
+      columns.map((column) => {
+        const shown = (column.cell ?? column.value)(row);
+        const tag = column.head ? "th" : "td";
+        return el(
+          tag,
+          { class: classOf(column), scope: column.head ? "row" : null },
+          shown === null ? NOTHING : typeof shown === "number" ? String(shown) : shown,
+        );
+      }),
+    );
   }
 
   function show(newRows) {
@@ -107,21 +127,46 @@ function factTable(caption, facts) {
 
 // A plain table: titles and rows of cells, the first cell of each its heading.
 function plainTable(caption, titles, rows, { numbersFrom = 1 } = {}) {
-  const cells = (row) => row.map((cell, index) =>
-    index === 0 ? el("th", { scope: "row" }, cell) : el("td", { class: index >= numbersFrom ? "number" : null }, cell));
+  const cells = (row) =>
+    row.map((cell, index) =>
+      index === 0
+        ? el("th", { scope: "row" }, cell)
+        : el("td", { class: index >= numbersFrom ? "number" : null }, cell),
+    );
   return el(
-    "div", { class: "scroller", tabindex: "0", role: "region", "aria-label": caption },
+    "div",
+    { class: "scroller", tabindex: "0", role: "region", "aria-label": caption },
     el(
-      "table", {},
+      "table",
+      {},
       el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, titles.map((title, index) => el("th", { scope: "col", class: index >= numbersFrom ? "number" : null }, title)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, cells(row)))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          titles.map((title, index) =>
+            el("th", { scope: "col", class: index >= numbersFrom ? "number" : null }, title),
+          ),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        rows.map((row) => el("tr", {}, cells(row))),
+      ),
     ),
   );
 }
 
 function select(label, values, onchange, { all = "all", words = (value) => value } = {}) {
   const options = values.map((value) => el("option", { value }, words(value)));
-  const field = el("select", { onchange: (event) => onchange(event.target.value) }, all === null ? null : el("option", { value: "" }, all), options);
+  const field = el(
+    "select",
+    { onchange: (event) => onchange(event.target.value) },
+    all === null ? null : el("option", { value: "" }, all),
+    options,
+  );
   return el("label", { class: "field" }, el("span", {}, label), field);
 }
