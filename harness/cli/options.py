@@ -90,10 +90,11 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         help="Compare with this form of the reference too; eager is always one.",
     ),
     click.option(
-        "--trace/--no-trace",
-        default=True,
+        "--trace",
+        type=click.Choice(["never", "faster", "always"]),
+        default="faster",
         show_default=True,
-        help="Have the profiler say whose kernels ran; 0.6 s a candidate on a GPU.",
+        help="For whom the profiler says whose kernels ran; takes 0.6 s on a GPU.",
     ),
     click.option(
         "--reject",
@@ -140,7 +141,7 @@ def settings_of(
     precision: str,
     tolerance: str,
     baselines: tuple[str, ...],
-    trace: bool,
+    trace: str,
     reject: tuple[str, ...],
     timeout_s: float,
     timing_s: float,

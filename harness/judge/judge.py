@@ -22,7 +22,7 @@ from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.subject import Subject, Trace
-from harness.judge.timing import Device, Measured, Plan, Written, measure, sets_for
+from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
 from harness.wire.memory import Arena
@@ -94,7 +94,8 @@ def judge(
         if open_reference is not None:
             measured = case.time(open_reference, plan)
             verdict = case.correct()
-            trace = case.trace() if plan.trace else None
+            wanted = plan.trace == "always" or (plan.trace == "faster" and measured.timing.conclusion == "faster")
+            trace = case.trace() if wanted else None
     except _WrongAnswer as wrong:
         verdict, measured = wrong.verdict, None
     except SubjectFailed as failed:
@@ -286,7 +287,7 @@ class _Case:
             self._use_weights(0)
             example = self._contents("nominal")
             self._drop_sets()
-            call_s = self._estimate(example.get())
+            call_s = self._estimate(example.get(), plan.bytes_budget)
             count = sets_for(call_s, InputSets.size_of(example.get()), self._output_bytes, plan)
             outputs, inputs = count * self._output_bytes, count * InputSets.size_of(example.get())
             needed = 2 * outputs + inputs + max(inputs // count, self._output_bytes) + _TEMPORARIES  # the judge's own
@@ -333,7 +334,7 @@ class _Case:
         """
         return (0,) if self._audit.random else {calls - 1, secrets.randbelow(calls)}
 
-    def _estimate(self, example: list[Any]) -> float:
+    def _estimate(self, example: list[Any], bytes_budget: int) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""
         sets = self._one_slot(example)
 
@@ -347,8 +348,10 @@ class _Case:
                 self._candidate.release()
             return min(seconds)
 
-        few, many = 1, 5 if self._call_s > 1e-3 else 21
-        estimate = (best_of(many) - best_of(few)) / (many - few)  # the difference is free of the hand-over
+        fits = bytes_budget // max(1, self._output_bytes)
+        many = 1 if self._call_s > ROUND_S or fits < 5 else 5 if self._call_s > 1e-3 else 21
+        one = best_of(1)
+        estimate = one if many == 1 else (best_of(many) - one) / (many - 1)  # the difference is free of the hand-over
         self._drop_sets()
         return max(estimate, 1e-6)
 

@@ -24,7 +24,7 @@ from typing import Protocol
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import conclusion, ratio_of_medians
 from harness.judge.subject import Subject
-from harness.schema.record import Conditions, Timing
+from harness.schema.record import Conditions, Timing, TraceWhen
 
 ROUND_S = 4e-3
 """What a round should last at least, so that a hand-over known to a few microseconds is known well enough."""
@@ -51,15 +51,15 @@ HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 class Plan:
     """How much to measure. `budget_s` bounds the rounds, `bytes_budget` what input sets and outputs may take.
 
-    `singles`: time short calls one at a time as well; `trace`: look which kernels ran. `memory_bytes` is what the
-    device had free before anything of this was laid out: where that does not hold the outputs of both subjects, one
-    gives its own back before the other's turn.
+    `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
+    the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
+    one gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
     bytes_budget: int = 8 << 30
     singles: bool = False
-    trace: bool = False
+    trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
 
 
@@ -167,18 +167,18 @@ def _measure(
     taken = {id(candidate): Samples(), id(reference): Samples()}
     last: Subject | None = None
 
-    def one_round(subject: Subject, *, keep: bool = True, check: bool = False) -> None:
+    def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
         nonlocal last
         if tight and last is not subject:
             (reference if subject is candidate else candidate).release(trim=True)
             last = subject
             one_round(subject, keep=False)  # which asks for the memory anew
         last = subject
-        clock.round(subject, taken[id(subject)] if keep else None, check=check)
+        clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
 
     for _ in range(WARM_UP_ROUNDS):
-        one_round(candidate, keep=False)
-        one_round(reference, keep=False)
+        one_round(candidate, keep=False, look=True)
+        one_round(reference, keep=False, look=True)
     hand_over_s = clock.hand_over(candidate, reference)
     started = time.monotonic()
     chance = random.SystemRandom()
@@ -237,11 +237,12 @@ class _Clock:
         self._chance = random.SystemRandom()
         self.evict_s: dict[int, list[float]] = {}
 
-    def round(self, subject: Subject, samples: Samples | None, *, check: bool) -> None:
+    def round(self, subject: Subject, samples: Samples | None, *, check: bool, look: bool) -> None:
+        """`check` has its outputs verified; `look` only has them read, so that both sides' memory is mapped alike."""
         order = self._order()
         calls = set(self._choose(len(order))) if check and self._verify else set()
         written = self._write(order, keep=calls)
-        self._run(subject, order, samples, written)
+        self._run(subject, order, samples, written, look=look)
 
     def hand_over(self, candidate: Subject, reference: Subject) -> float:
         """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
@@ -254,7 +255,7 @@ class _Clock:
                 self._timed(candidate, [])
                 candidate.release()
                 candidate.freeze()
-            self._write(self._order()[:1], keep=())
+            self._write(self._order(), keep=())
             seconds.append(self._timed(reference, [])[0])
             reference.release()
             reference.freeze()
@@ -299,12 +300,20 @@ class _Clock:
         return written
 
     def _run(
-        self, subject: Subject, order: Sequence[int], samples: Samples | None, written: dict[int, Written]
+        self,
+        subject: Subject,
+        order: Sequence[int],
+        samples: Samples | None,
+        written: dict[int, Written],
+        *,
+        look: bool = False,
     ) -> None:
         seconds, device_ms, seed = self._timed(subject, order)
         if written and self._verify:
             subject.snapshot(sorted(written))
             self._verify(subject, written, seed)
+        if look:
+            subject.outputs([len(order) - 1])
         subject.release()
         subject.freeze()
         if samples is not None:

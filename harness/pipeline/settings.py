@@ -6,7 +6,7 @@ from harness.sandbox import Isolation, Limits
 from harness.schema.base import Frozen
 from harness.schema.build import ToolchainChoice
 from harness.schema.problem import Precision
-from harness.schema.record import BaselineName, ToleranceName
+from harness.schema.record import BaselineName, ToleranceName, TraceWhen
 from harness.schema.submission import ExtractPolicy
 
 GIB = 1 << 30
@@ -18,15 +18,15 @@ class Settings(Frozen):
     `workload` sets module-level numbers of the problem (`--set`). `timeout_s` is what one step of a candidate may
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
     timed rounds of one candidate. `baselines` are the forms of the reference to compare with; as written is always
-    one. `trace`: have the profiler say which kernels ran. `reject` names flags that turn a correct candidate into a
-    rejected one. `memory_bytes` is what one worker may use of host memory.
+    one. `trace`: for whom the profiler says which kernels ran. `reject` names flags that turn a correct candidate into
+    a rejected one. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)
     precision: Precision = "fp32"
     tolerance: ToleranceName = "scaled"
     baselines: tuple[BaselineName, ...] = ("eager",)
-    trace: bool = True
+    trace: TraceWhen = "faster"
     reject: tuple[str, ...] = ()
     extract: ExtractPolicy = "last"
     toolchain: ToolchainChoice = "auto"

@@ -25,6 +25,8 @@ class Interval(Frozen):
 
 
 CompileMode = Literal["default", "max-autotune-no-cudagraphs"]
+TraceWhen = Literal["never", "faster", "always"]
+"""Whose kernels the profiler looks at: nobody's, those of candidates that are faster, everybody's."""
 BaselineName = Literal["eager", "compile", "compile-max-autotune"]
 Conclusion = Literal["faster", "slower", "same", "ambiguous"]
 
