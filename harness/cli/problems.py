@@ -2,9 +2,11 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from harness.cli.options import Assignment
 
 if TYPE_CHECKING:
     from harness.schema import Problem
@@ -19,7 +21,7 @@ PROBLEMS = click.option(
 
 @click.group()
 def problems() -> None:
-    """List, show and fetch problems."""
+    """List, show, check and fetch problems."""
 
 
 @problems.command("list", short_help="List them, with their numbers and needs.")
@@ -69,6 +71,63 @@ def show(name: str, problems: Path | None) -> None:
     click.echo(problem.source.rstrip("\n"))
 
 
+@problems.command(short_help="Run references: can they judge anybody?")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@PROBLEMS
+@click.option("--device", default="auto", show_default=True, metavar="auto|cuda[:N]|cpu", help="Where to run them.")
+@click.option("--set", "workload", multiple=True, type=Assignment(), help="Set a module-level number, where it exists.")
+@click.option(
+    "--tolerance",
+    type=click.Choice(["scaled", "kernelbench"]),
+    default="scaled",
+    show_default=True,
+    help="What trivial answers are held against.",
+)
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    names: tuple[str, ...],
+    problems: Path | None,
+    device: str,
+    workload: tuple[tuple[str, int | float], ...],
+    tolerance: Any,
+) -> None:
+    """Run the references of NAMES, or of all problems, and say what is wrong with them as problems.
+
+    Does it run, and give the same output twice? Would zeros, ones, a constant or an input itself pass for the answer?
+    Do all inputs and weights matter? What does a call take? The findings join the records of that problem.
+
+    \b
+    Exit status: 0 nothing to warn of, 1 something is, 2 bad usage or input.
+    """
+    from harness.catalog import open_catalog
+    from harness.cli.console import output_console, progress_console
+    from harness.errors import HarnessError
+    from harness.pipeline.session import open_session
+    from harness.pipeline.settings import Settings
+    from harness.report.problems import audit_table
+    from harness.schema.audit import Audit
+
+    catalog = open_catalog(problems)
+    wanted = [catalog.find(name) for name in names] or catalog.problems()
+    found: list[tuple[str, Audit | str]] = []
+    with (
+        progress_console().status("starting") as status,
+        open_session(device, Settings(tolerance=tolerance)) as session,
+    ):
+        for problem in wanted:
+            status.update(problem.title)
+            known = _numbers_of(problem)
+            settings = Settings(tolerance=tolerance, workload={k: v for k, v in workload if k in known})
+            try:
+                found.append((problem.title, session.seats[0].check(problem, settings).audit))
+            except HarnessError as error:
+                found.append((problem.title, str(error)))
+    output_console().print(audit_table(found))
+    ctx.exit(0 if all(isinstance(audit, Audit) and not audit.warns for _, audit in found) else 1)
+
+
 @problems.command(short_help="Lay out a data set as problem files.")
 @click.argument("source", default="ScalingIntelligence/KernelBench")
 @click.option(
@@ -92,6 +151,17 @@ def fetch(source: str, output: Path | None) -> None:
     counted = ", ".join(f"{name} {count}" for name, count in sets.items())
     click.echo(f"{sets.total()} problems in {folder}: {counted}")
     click.echo(f"use them with --problems {output or source}")
+
+
+def _numbers_of(problem: "Problem") -> set[str]:
+    """The numbers of a problem that --set may change; none of one that cannot be read, which running it then says."""
+    from harness.catalog import numeric_settings
+    from harness.errors import ProblemError
+
+    try:
+        return set(numeric_settings(problem))
+    except ProblemError:
+        return set()
 
 
 def _folders(level: int) -> tuple[str, str]:

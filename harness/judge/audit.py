@@ -19,29 +19,13 @@ from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import STRESS, leaves, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
-from harness.schema.base import Frozen
+from harness.schema.audit import Audit
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
 LARGE_BYTES = 1 << 30
-
-
-class Audit(Frozen):
-    """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
-
-    `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
-    as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed.
-    """
-
-    findings: tuple[Flag, ...] = ()
-    random: bool = False
-    input_bytes: int = 0
-    weight_bytes: int = 0
-    output_bytes: int = 0
-    flops: int = 0
-    call_s: float = 0.0
 
 
 class _Spent(Exception):
@@ -172,7 +156,8 @@ class _Auditor:
     def _flops(self, inputs: list[Any]) -> int:
         with _Flops() as counter:
             self._call(inputs)
-        return counter.total
+        total: int = counter.total
+        return total
 
     def _call(self, inputs: list[Any]) -> None:
         try:

@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from harness.judge.audit import Audit
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed
@@ -23,6 +22,7 @@ from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.subject import Subject, Trace
 from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
+from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
 from harness.wire.memory import Arena

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.judge.audit import Audit
 from harness.judge.problem import DTYPES
 from harness.judge.timing import median
+from harness.schema.audit import Audit
 from harness.schema.problem import Precision
 from harness.schema.record import Roofline, Timing
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import torch
 
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
-from harness.judge.audit import Audit, audit
+from harness.judge.audit import audit
 from harness.judge.doubts import Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.judge import Bench, Finding, judge
@@ -31,6 +31,8 @@ from harness.pipeline.known import Known, key_of
 from harness.pipeline.messages import (
     TO_JUDGE,
     BuildWanted,
+    Check,
+    Checked,
     Fault,
     Job,
     Judgement,
@@ -42,9 +44,10 @@ from harness.pipeline.settings import Settings
 from harness.pipeline.sizes import sized
 from harness.pipeline.subject import WorkerSubject
 from harness.sandbox import Policy, Worker, Zygote
+from harness.schema.audit import Audit
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
-from harness.schema.problem import Workload
+from harness.schema.problem import Problem, Workload
 from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.wire import Channel, Closed
@@ -97,9 +100,9 @@ class JudgeProcess:
         """Take jobs until the controller hangs up."""
         while True:
             job = self._channel.receive(TO_JUDGE)
-            assert isinstance(job, Job)
+            assert isinstance(job, Job | Check)
             try:
-                self._channel.send(self._judge(job))
+                self._channel.send(self._judge(job) if isinstance(job, Job) else self._check(job))
             except HarnessError as error:
                 self._channel.send(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
             except (torch.OutOfMemoryError, MemoryError) as error:
@@ -111,12 +114,19 @@ class JudgeProcess:
                 self._channel.send(Fault(detail=detail, exit_status=3, device_lost=True))
                 return
 
+    def _check(self, job: Check) -> Checked:
+        problem, workload = self._sized(job.problem, job.settings, emulated=False)
+        return Checked(audit=self._audit(problem, job.settings), workload=workload)
+
+    def _sized(self, problem: Problem, settings: Settings, *, emulated: bool) -> tuple[LoadedProblem, Workload]:
+        source, workload = sized(problem, settings.workload, emulated=emulated)
+        workload = workload.model_copy(update={"precision": settings.precision})
+        return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
+
     def _judge(self, job: Job) -> Judgement:
         settings = job.settings
         emulated = job.kind == "cpu-emulated"
-        source, workload = sized(job.problem, settings.workload, emulated=emulated)
-        workload = workload.model_copy(update={"precision": settings.precision})
-        problem = load_problem(job.problem.title, source, device=self._device, precision=settings.precision)
+        problem, workload = self._sized(job.problem, settings, emulated=emulated)
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
@@ -244,13 +254,12 @@ class JudgeProcess:
         known = self._baselines.find(key)
         if known is not None and still_true(known, timing):
             return versus(name, timing, known, cached=True)
-        pair = self._time_baseline(name, judgement.workload, job, timing.calls_per_round)
+        pair = self._time_baseline(name, job, timing.calls_per_round)
         self._baselines.keep(key, pair)
         return versus(name, timing, pair, cached=False)
 
-    def _time_baseline(self, name: BaselineName, workload: Workload, job: Job, count: int) -> BaselinePair:
-        source, _ = sized(job.problem, job.settings.workload, emulated=False)
-        problem = load_problem(job.problem.title, source, device=self._device, precision=workload.precision)
+    def _time_baseline(self, name: BaselineName, job: Job, count: int) -> BaselinePair:
+        problem, _ = self._sized(job.problem, job.settings, emulated=False)
         plan = Plan(budget_s=job.settings.timing_s)
         with self._reference(problem, job) as eager, self._reference(problem, job, name) as other:
             return time_pair(problem, eager, other, count=count, bench=self._bench, plan=plan)

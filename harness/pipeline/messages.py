@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from harness.pipeline.settings import Settings
+from harness.schema.audit import Audit
 from harness.schema.base import Frozen
 from harness.schema.build import BuildRequest, DeviceKind
 from harness.schema.flag import Flag
@@ -50,6 +51,22 @@ class Job(Frozen):
     readable: tuple[Path, ...] = ()
 
 
+class Check(Frozen):
+    """Say what is known of this problem. Answer: `Checked`."""
+
+    say: Literal["check"] = "check"
+    problem: Problem
+    settings: Settings
+
+
+class Checked(Frozen):
+    """What running the reference a few times showed, at these sizes."""
+
+    say: Literal["checked"] = "checked"
+    audit: Audit
+    workload: Workload
+
+
 class Phase(Frozen):
     """Progress: the phase that begins."""
 
@@ -91,7 +108,7 @@ class Fault(Frozen):
     device_lost: bool = False
 
 
-ToJudge = Annotated[Seat | Job | Built, Field(discriminator="say")]
-FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Fault, Field(discriminator="say")]
+ToJudge = Annotated[Seat | Job | Check | Built, Field(discriminator="say")]
+FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Checked | Fault, Field(discriminator="say")]
 TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
 FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

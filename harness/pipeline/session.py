@@ -13,10 +13,22 @@ from dataclasses import dataclass, replace
 
 from harness.build import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.errors import DeviceError, HarnessError, InputError, ProblemError, SandboxError
-from harness.pipeline.messages import FROM_JUDGE, BuildWanted, Fault, Job, Judgement, Phase, Seat, Seated
+from harness.pipeline.messages import (
+    FROM_JUDGE,
+    BuildWanted,
+    Check,
+    Checked,
+    Fault,
+    Job,
+    Judgement,
+    Phase,
+    Seat,
+    Seated,
+)
 from harness.pipeline.settings import Settings
 from harness.sandbox import RISING, Isolation, Trusted, Zygote
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
+from harness.schema.problem import Problem
 from harness.schema.submission import Candidate
 from harness.wire import Channel, Closed, Late
 from harness.wire.messages import Built
@@ -104,6 +116,17 @@ class JudgeSeat:
 
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
         """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults."""
+        answer = self._ask(job, build, on_phase)
+        assert isinstance(answer, Judgement)
+        return answer
+
+    def check(self, problem: Problem, settings: Settings, *, on_phase: OnPhase = lambda name: None) -> Checked:
+        """Have a problem looked at. Raises ProblemError where its reference cannot be run, other HarnessErrors."""
+        answer = self._ask(Check(problem=problem, settings=settings), None, on_phase)
+        assert isinstance(answer, Checked)
+        return answer
+
+    def _ask(self, job: Job | Check, build: Build | None, on_phase: OnPhase) -> Judgement | Checked:
         channel = self._start()
         try:
             channel.send(job)
@@ -112,11 +135,11 @@ class JudgeSeat:
                 match message:
                     case Phase():
                         on_phase(message.name)
-                    case BuildWanted():
+                    case BuildWanted() if build is not None:
                         outcome = self._built(message.request, build)
                         is_artifact = isinstance(outcome, Artifact)
                         channel.send(Built(artifact=outcome) if is_artifact else Built(failure=outcome))
-                    case Judgement():
+                    case Judgement() | Checked():
                         return message
                     case Fault():
                         raise self._fault(message)

@@ -1,0 +1,25 @@
+"""Audit: what is known of a problem before anybody is judged on it."""
+
+from harness.schema.base import Frozen
+from harness.schema.flag import Flag
+
+
+class Audit(Frozen):
+    """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
+
+    `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
+    as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed.
+    """
+
+    findings: tuple[Flag, ...] = ()
+    random: bool = False
+    input_bytes: int = 0
+    weight_bytes: int = 0
+    output_bytes: int = 0
+    flops: int = 0
+    call_s: float = 0.0
+
+    @property
+    def warns(self) -> bool:
+        """Whether anything was found that makes one doubt verdicts on this problem."""
+        return any(finding.severity != "info" for finding in self.findings)
