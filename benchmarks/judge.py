@@ -404,7 +404,7 @@ def report_clock(rows: Rows) -> Report:
         cheats += 1
         twin = rows[f"{problem}/honest"]
         if kind(row) != "correct" or "timing" not in row or "timing" not in twin:
-            lines.append(f"{name:34} {outcome(row):24}")
+            lines.append(f"{name:34} {outcome(row):24} {row['verdict'].get('detail', '')[:160]}")
             continue
         honest = speedup(twin)
         gain = speedup(row) / honest - 1
