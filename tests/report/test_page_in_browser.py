@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.report.page import details, render
-from harness.schema import Baseline, Failed, Flag, Interval, Kernel, Mismatch, Profile, Record, Roofline, Wrong
+from harness.schema import Baseline, Device, Failed, Flag, Interval, Kernel, Mismatch, Profile, Record, Roofline, Wrong
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.chrome.service import Service  # noqa: E402 (after the skip)
@@ -335,6 +335,30 @@ def test_every_chart_says_in_words_what_it_shows(open_page: OpenPage, records: l
     assert "3 correct and timed submissions on cuda: NVIDIA H200: 2 faster" in labels[1]
     assert len(page.all("#charts-body figure table caption")) == 3
     assert page.run("return [...document.querySelectorAll('#charts-body canvas')].every((each) => each.width > 200)")
+
+
+def test_a_point_of_the_roofline_opens_its_submission(open_page: OpenPage, records: list[Record]) -> None:
+    page = open_page(records)
+    x, y, width, height = page.run("""
+        const canvas = document.querySelectorAll("#charts-body canvas")[2];
+        canvas.scrollIntoView({ block: "center" });
+        const { x, y } = Chart.getChart(canvas).getDatasetMeta(0).data[0];
+        return [x, y, canvas.clientWidth, canvas.clientHeight];
+    """)
+    canvas = page.all("#charts-body canvas")[2]
+    offset = (round(x - width / 2), round(y - height / 2))
+    webdriver.ActionChains(page.driver).move_to_element_with_offset(canvas, *offset).click().perform()
+    assert page.one("#detail-title").text in ("level1/19_a", "level1/9_b")
+
+
+def test_what_was_not_timed_stays_under_every_reference(
+    open_page: OpenPage, records: list[Record], make_record: MakeRecord
+) -> None:
+    emulated = make_record(path="e", model="emulated", device=Device(kind="cpu-emulated", name="a CPU"))
+    page = open_page([*records, emulated])
+    page.choose("reference", "compile")
+    assert page.texts("#leaderboard-body tbody .open") == ["fast", "emulated"]
+    assert "Nothing" not in page.one("#charts-body").text
 
 
 def test_everything_has_a_name(open_page: OpenPage, records: list[Record]) -> None:

@@ -15,9 +15,10 @@ function style(name) {
 }
 
 // A colour and a dash for each row of the leaderboard, the same in every chart.
+const seriesOf = (number) => `--series-${number % 10}`;
+
 function pen(number) {
-  const colours = Array.from({ length: 10 }, (_, index) => style(`--series-${index}`));
-  return { colour: colours[number % 10], dash: [[], [6, 3], [2, 2]][Math.floor(number / 10) % 3] };
+  return { colour: style(seriesOf(number)), dash: [[], [6, 3], [2, 2]][Math.floor(number / 10) % 3] };
 }
 
 function draw(canvas, configuration) {
@@ -283,7 +284,7 @@ function drawRoofline(figure, submissions) {
   figure.classList.remove("bare");
   const stride = Math.ceil(known.length / MOST_POINTS);
   const shown = known.filter((_, index) => index % stride === 0);
-  const groups = distinct(shown.map((each) => COLUMNS.group[each])).sort((a, b) => a - b);
+  const groups = distinct(shown.map((each) => COLUMNS.group[each]));
   const x = (each) => COLUMNS.floor_ms[each];
   const y = (each) => COLUMNS.candidate_ms[each];
   const span = (of) =>

@@ -17,14 +17,15 @@ const SEVERITY_ORDER = ["", "info", "warn", "reject"];
 const modelName = (name) => name || "(no model named)";
 const placeOf = (group) =>
   `${group.device}${group.precision === "fp32" ? "" : ` ${group.precision}`}: ${group.device_name}`;
-const distinct = (values) => [...new Set(values)];
+
+// Sorts level1/9_x before level1/19_x.
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+const distinct = (values) => [...new Set(values)].sort(COLLATOR.compare);
 
 const RUNS = distinct(DATA.groups.map((group) => group.run));
 const PLACES = distinct(DATA.groups.map(placeOf));
-const MODELS = distinct(DATA.groups.map((group) => group.model));
+const MODELS = distinct(DATA.groups.map((group) => modelName(group.model)));
 const LEVELS = distinct(DATA.problems.map((problem) => problem.level));
-const BASELINES = distinct(DATA.rows.map((row) => row.baseline));
-
 const SOME_ROOFLINE = COLUMNS.fraction.some((each) => each !== null);
 
 const BASELINE_WORDS = {
@@ -32,6 +33,7 @@ const BASELINE_WORDS = {
   compile: "torch.compile",
   "compile-max-autotune": "torch.compile, max-autotune",
 };
+const BASELINES = Object.keys(BASELINE_WORDS).filter((name) => DATA.rows.some((row) => row.baseline === name));
 
 // A row of the leaderboard in as many words as tell it from the others.
 function groupName(number) {
@@ -73,10 +75,12 @@ function submissionsInScope() {
   return found;
 }
 
-// The leaderboard's rows in scope with their ranks. `figures` are those of the level, where one is chosen.
+// The leaderboard's rows in scope with their ranks. `figures` are those of the level, where one is chosen. A row that
+// nothing was timed of, as under emulation, stays whatever the baseline.
 function boardInScope() {
+  const timed = new Set(DATA.rows.filter((row) => row.baseline === scope.baseline).map((row) => row.group));
   return DATA.rows
-    .filter((row) => row.baseline === scope.baseline)
+    .filter((row) => row.baseline === scope.baseline || (row.timed === 0 && !timed.has(row.group)))
     .map((row) => ({ ...row, ...DATA.groups[row.group], figures: figuresOf(row) }))
     .filter((row) => row.figures)
     .sort(byMerit)

@@ -34,7 +34,7 @@ function makeLeaderboard() {
 
 function rowHead(row) {
   const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
-  swatch.style.background = pen(row.group).colour;
+  swatch.style.background = `var(${seriesOf(row.group)})`;
   const open = el(
     "button",
     { type: "button", class: "open", onclick: () => openRow(row) },

@@ -32,23 +32,20 @@ function makeScope() {
   };
   const fields = [
     { key: "level", values: LEVELS },
-    { key: "model", values: MODELS.map(modelName) },
+    { key: "model", values: MODELS },
     { key: "run", values: RUNS },
     { key: "place", label: "device", values: PLACES },
     {
       key: "baseline",
       label: "reference",
       values: BASELINES,
-      sorted: true,
       all: null,
       words: (value) => BASELINE_WORDS[value],
     },
   ];
   const offered = fields.filter((field) => field.values.length > 1);
   byId("scope").append(
-    ...offered.map(({ key, label = key, values, sorted, ...rest }) =>
-      select(label, sorted ? values : [...values].sort(COLLATOR.compare), choose(key), rest),
-    ),
+    ...offered.map(({ key, label = key, values, ...rest }) => select(label, values, choose(key), rest)),
   );
   byId("scope").hidden = offered.length === 0;
 }
@@ -75,11 +72,11 @@ function makeTheme() {
     button.textContent = `Theme: ${theme}`;
     button.dataset.theme = theme;
   };
-  set(remembered("theme") ?? "system");
+  set(rememberedTheme() ?? "system");
   button.addEventListener("click", () => {
     const next = THEMES[(THEMES.indexOf(button.dataset.theme) + 1) % THEMES.length];
     set(next);
-    remember("theme", next);
+    rememberTheme(next);
     recolour();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
@@ -87,22 +84,21 @@ function makeTheme() {
 
 function recolour() {
   drawCharts();
-  leaderboardTable.show(boardInScope());
   if (current.submission >= 0) openDetail(current.submission, current.list);
 }
 
 // A page that was opened as a file may be forbidden to keep anything; then nothing is remembered.
-function remembered(key) {
+function rememberedTheme() {
   try {
-    return THEMES.find((theme) => theme === localStorage.getItem(`kernel-harness-${key}`));
+    return THEMES.find((theme) => theme === localStorage.getItem("kernel-harness-theme"));
   } catch {
     return undefined;
   }
 }
 
-function remember(key, value) {
+function rememberTheme(theme) {
   try {
-    localStorage.setItem(`kernel-harness-${key}`, value);
+    localStorage.setItem("kernel-harness-theme", theme);
   } catch {
     // See above.
   }
@@ -122,4 +118,3 @@ byId("charts-body").append(figures.fastP, figures.histogram, figures.roofline);
 redraw();
 window.addEventListener("hashchange", followAddress);
 followAddress();
-document.documentElement.dataset.ready = "";

@@ -114,9 +114,6 @@ function sortedTable({ caption, columns, noun, pageRows = 50, empty }) {
   return { element: el("div", {}, wrapper, pager), show, rows: () => sorted };
 }
 
-// Sorts level1/9_x before level1/19_x.
-const COLLATOR = new Intl.Collator("en", { numeric: true });
-
 // A small table of facts: [name, value] pairs; those without a value are left out.
 function factTable(caption, facts) {
   const rows = facts
