@@ -166,7 +166,7 @@ def _upload(folder: Path, repository: str, *, message: str) -> str:
         api.upload_folder(repo_id=repository, repo_type="dataset", folder_path=folder, commit_message=message)
     except errors.HFValidationError as error:
         raise InputError(f"{repository!r} is no name of a data set: give owner/name") from error
-    except (OSError, HTTPError) as error:
+    except (OSError, errors.HTTPError) as error:  # type: ignore[attr-defined]  # the hub's client raises these
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise MachineError(
             f"could not push to {repository} ({reason}): check the network, and hf auth login"

@@ -223,12 +223,14 @@ def diff_text(found: Diff, *, names: tuple[str, str]) -> RenderableType:
 
 def _parts(found: Diff, names: tuple[str, str]) -> Iterator[RenderableType]:
     shown = [each for each in found.changes if each.outcome not in _COUNTED]
+    yield Text(f"A is {one_cell(names[0])}, B is {one_cell(names[1])}", style="dim")
     if shown:
-        yield _table(shown, names)
         yield Text()
+        yield _table(shown)
+    yield Text()
     yield Text(_summary(found), style="bold")
     if found.overall:
-        yield Text(_overall(found.overall, names))
+        yield Text(_overall(found.overall))
     if found.places[0] != found.places[1]:
         here, there = (", ".join(map(one_cell, places)) or "nothing" for places in found.places)
         text = f"not the same device ({here}; {there}): a ratio compares speed-ups that were measured on either"
@@ -237,12 +239,12 @@ def _parts(found: Diff, names: tuple[str, str]) -> Iterator[RenderableType]:
         yield Text(f"without a counterpart: {', '.join(map(one_cell, found.models))}", style="yellow")
 
 
-def _table(changes: list[Change], names: tuple[str, str]) -> Table:
+def _table(changes: list[Change]) -> Table:
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), expand=False)
     drawn.add_column("problem", overflow="fold", ratio=1)
-    for title in names:
-        drawn.add_column(one_cell(title), overflow="fold", justify="right", max_width=20)
-    drawn.add_column("ratio", justify="right", no_wrap=True)
+    for title in "AB":
+        drawn.add_column(title, overflow="fold", justify="right", max_width=24)
+    drawn.add_column("B over A", justify="right", no_wrap=True)
     drawn.add_column("", no_wrap=True)
     for each in changes:
         notes = ", ".join(filter(None, (each.model, each.precision if each.precision != "fp32" else "")))
@@ -266,9 +268,9 @@ def _summary(found: Diff) -> str:
     return ", ".join([*heads, *rest]) + detail
 
 
-def _overall(overall: Estimate, names: tuple[str, str]) -> str:
+def _overall(overall: Estimate) -> str:
     problems = f"{overall.over} problem{'s' if overall.over != 1 else ''} that both solved"
-    return f"speed-ups of {one_cell(names[1])} over those of {one_cell(names[0])}: {_ratio(overall)}, {problems}"
+    return f"speed-ups of B over those of A: {_ratio(overall)}, geometric mean over {problems}"
 
 
 def _ratio(ratio: Estimate | None) -> str:

@@ -4,8 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
@@ -134,3 +137,88 @@ def test_a_terminal_without_unicode_shows_question_marks(here):
         [sys.executable, "-m", "harness", "leaderboard", "one"], capture_output=True, env=environment, check=True
     )
     assert b"2.00x [2.00, 2.00]" in done.stdout
+
+
+# Filters and further formats
+
+THIRD = str(1 / 3)
+
+
+@pytest.fixture
+def mixed(tmp_path, monkeypatch) -> Path:
+    """A run of two models, two levels and two devices."""
+    monkeypatch.chdir(tmp_path)
+    manifest = Manifest(
+        created="2026", harness="0.1.0", problems=("level1/19_ReLU", "level1/20_Other", "level2/1_X", "level2/2_Y")
+    )
+    with open_run("mixed", create=True, manifest=manifest) as run:
+        run.append(record("a.py", model="gpt", speedup=2.5), {"candidate.py": "import torch"})
+        other = record("b.py", model="llama", speedup=1.5)
+        run.append(other.model_copy(update={"problem": ProblemRef(set="level2", name="1_X", sha256="0" * 64)}))
+        run.append(
+            record("c.py", model="llama", speedup=1.5).model_copy(update={"device": Device(kind="cpu", name="E")})
+        )
+    return tmp_path
+
+
+def told(*arguments: str) -> list[tuple[str, ...]]:
+    result = invoke("mixed", "--format", "csv", *arguments)
+    assert result.exit_code == 0, result.output
+    found = csv.DictReader(io.StringIO(result.stdout))
+    return [(row["model"], row["device"], row["problems"], row["fast_1"]) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        ([], [("gpt", "cuda", "2", "0.5"), ("llama", "cpu", "3", THIRD), ("llama", "cuda", "3", THIRD)]),
+        (["--model", "gpt"], [("gpt", "cuda", "2", "0.5")]),
+        (["--model", "l*", "--device", "cpu"], [("llama", "cpu", "3", THIRD)]),
+        (["--level", "2"], [("llama", "cuda", "2", "0.5")]),
+        (["--verdict", "correct", "--device", "h200"], [("gpt", "cuda", "2", ""), ("llama", "cuda", "3", "")]),
+        (["--verdict", "wrong"], []),
+    ],
+)
+def test_filters_choose_records_and_leave_what_was_asked(mixed, arguments, left):
+    assert sorted(told(*arguments)) == sorted(left)
+
+
+def test_a_filter_that_fits_nothing_is_one_sentence(mixed):
+    result = invoke("mixed", "--model", "gtp")
+    assert (result.exit_code, result.stderr) == (2, "harness: no record is of the model 'gtp': there is gpt, llama\n")
+
+
+def test_fast_p_is_said_for_the_p_that_are_asked_for(mixed):
+    [row] = csv.DictReader(
+        io.StringIO(invoke("mixed", "--model", "gpt", "-p", "2.4", "-p", "3", "--format", "csv").stdout)
+    )
+    assert (row["fast_2"], row["fast_2.4"], row["fast_3"]) == ("0.5", "0.5", "0.0")
+
+
+def test_parquet_is_written_to_a_file(mixed):
+    assert invoke("mixed", "--format", "parquet", "-o", "board.parquet").exit_code == 0
+    read = pyarrow.parquet.read_table(mixed / "board.parquet")
+    assert sorted(read["model"].to_pylist()) == ["gpt", "llama", "llama"]
+
+
+def test_the_page_is_of_what_the_filters_let_through(mixed):
+    assert invoke("mixed", "--format", "html", "--model", "gpt", "-o", "page.html").exit_code == 0
+    text = (mixed / "page.html").read_text()
+    assert text.startswith("<!doctype html>")
+    assert "a.py" in text
+    assert "b.py" not in text
+
+
+def test_what_was_exported_fits_the_schema_that_is_shipped(mixed):
+    schema = json.loads(files("harness.report").joinpath("leaderboard.schema.json").read_text())
+    jsonschema.validate(json.loads(invoke("mixed", "--format", "json").stdout), schema)
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_shipped_run_fits_a_terminal(columns, monkeypatch):
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    monkeypatch.setenv("COLUMNS", columns)
+    text = invoke("h200-documents").stdout
+    assert max(map(len, text.splitlines())) <= int(columns)
+    for part in ("fast_1", "median speed-up", "level2", "1 build compile", "5.29x [5.27, 5.31]"):
+        assert part in text
