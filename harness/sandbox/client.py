@@ -39,7 +39,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 # torch.cuda.is_available, which torch.utils.cpp_extension calls on import, then asks NVML: asking the CUDA driver would
 # start a thread of its own and spoil CUDA in every fork.
 _NO_DRIVER = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CUDA_VISIBLE_DEVICES": ""}
-_CLOSE_S = 15.0
+_CLOSE_S = 30.0
 
 
 class Process:

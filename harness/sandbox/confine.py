@@ -16,7 +16,7 @@ from harness.sandbox import host, landlock, linux, processes, seccomp
 from harness.sandbox.policy import Limits
 
 # The kernel's limit stands a little above the watchdog's, which then ends a fork bomb with a reason of its own.
-_SPARE_PROCESSES = 64
+_SPARE_THREADS = 64
 INSIDE_ID = 1000  # uid and gid that a worker has in its user namespace
 
 
@@ -95,7 +95,7 @@ def _limit(plan: Plan) -> str | None:
         wanted[resource.RLIMIT_DATA] = processes.data_bytes() + limits.memory_bytes
     own_count = plan.inside_namespaces and host.kernel() >= (5, 14)  # before, the count was the host user's
     if plan.slot is not None or own_count:
-        wanted[resource.RLIMIT_NPROC] = limits.processes + _SPARE_PROCESSES
+        wanted[resource.RLIMIT_NPROC] = limits.threads + _SPARE_THREADS  # the kernel counts threads
     for which, value in wanted.items():
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -1,5 +1,6 @@
 """Policy: what a worker may touch and how much of it. Exit: how it ended. They cross between our own processes."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ Cause = Literal[
     "killed",  # by its owner
     "memory",  # more than `memory_bytes`, or the kernel's out-of-memory killer
     "cpu",  # more than `cpu_s`
-    "processes",  # more than `processes` at once
+    "processes",  # more than `processes` or `threads` at once
     "scratch",  # more than `scratch_bytes` on the disk
 ]
 
@@ -27,7 +28,8 @@ class Limits(Frozen):
     """How much one worker may use, all its processes together unless said otherwise.
 
     `memory_bytes` counts private and shared memory beyond what the prepared process brought along; `cpu_s` is user
-    plus system time; `processes` counts threads too (128 cores alone make 128 OpenMP threads); `file_bytes` is the
+    plus system time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes,
+    every core an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the
     size of one file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
     `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
     terabytes): what they use is bounded all the same, what they reserve is not.
@@ -35,7 +37,8 @@ class Limits(Frozen):
 
     memory_bytes: int = 16 * GIB
     cpu_s: float = 600.0
-    processes: int = 1024
+    processes: int = 128
+    threads: int = Field(default_factory=lambda: 256 + 8 * (os.cpu_count() or 1))
     file_bytes: int = 2 * GIB
     scratch_bytes: int = 2 * GIB
     log_bytes: int = 64 * 1024

@@ -39,7 +39,7 @@ class Watchdog:
         self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
         if self.cpu_s > self._limits.cpu_s:
             return "cpu"
-        if sum(one.threads for _, one in used) > self._limits.processes:
+        if sum(one.threads for _, one in used) > self._limits.threads:
             return "processes"
         return "scratch" if self._scratch_is_full() else None
 

@@ -89,10 +89,10 @@ while time.monotonic() < end:
     except OSError:
         time.sleep(0.01)
 """,
-        limits=Limits(processes=40, cpu_s=3),
+        limits=Limits(processes=40),
     )
     assert ran.exit is not None
-    assert ran.exit.cause in ("processes", "cpu", "exited")  # "exited": no process more than 40 was ever granted
+    assert ran.exit.cause == "processes"
 
 
 def test_a_file_cannot_grow_past_its_limit(candidate) -> None:
