@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.report.escape import plain
 from harness.schema import Record
 
-# What a page stays mailable and quick to open with; a submission takes about 3 kB of it, a long one 30.
+# What a page stays mailable and quick to open with; a submission takes about 3 kB of it.
 MAX_RECORDS = 1000
 MAX_BYTES = 12 << 20
 MAX_CHARACTERS = 64_000
