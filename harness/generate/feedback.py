@@ -22,7 +22,7 @@ _INPUTS = {
     "ties": "inputs with many equal values and zeros",
     "huge": "inputs with a few huge values",
 }
-_TIMES = 1e6
+_MOST_TIMES = 1e6
 
 
 class Feedback(NamedTuple):
@@ -96,7 +96,9 @@ def _excess(mismatch: Mismatch) -> str:
     if mismatch.tolerance <= 0:
         return "and must be equal exactly"
     times = abs(actual - expected) / mismatch.tolerance
-    return f"whose error is {'more than a million' if times > _TIMES else f'{times:.3g}'} times what is allowed"
+    if times > _MOST_TIMES:
+        return "whose error is more than a million times what is allowed"
+    return f"whose error is {f'{times:,.0f}' if times >= 100 else f'{times:.3g}'} times what is allowed"
 
 
 def _number(value: float | str) -> float:

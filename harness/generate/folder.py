@@ -51,10 +51,13 @@ class GenerationFolder:
         write_atomically(text, generation.text.encode())
 
     def mend(self) -> dict[Key, Generation]:
-        """All answers by key, after the texts that a death in the middle of `keep` left unwritten are written."""
+        """All answers by key, after the texts that a death in the middle of `keep` left unwritten are written.
+
+        Their responses stay on the disk: with all its thoughts one may be long, and a run holds thousands.
+        """
         kept = {}
         for generation in self.generations():
-            kept[generation.key] = generation
+            kept[generation.key] = without_response(generation)
             text = self.root / self.path(generation)
             if not text.exists():
                 write_atomically(text, generation.text.encode())
@@ -117,7 +120,13 @@ def read_generation(path: Path) -> Generation:
         raise StoreError(f"{path} is not what this harness wrote there: restore it, or remove it") from error
 
 
+def without_response(generation: Generation) -> Generation:
+    """An answer with all that the next question needs."""
+    return generation.model_copy(update={"response": {}})
+
+
 def encoded(name: str) -> str:
     """`name` as the name of one folder: readable, no two alike, and never hidden or a way up."""
     quoted = quote(name, safe=" +,=@()[]{}~!$&'")
-    return f"%2E{quoted[1:]}" if quoted.startswith(".") else quoted
+    hidden = quoted.startswith((".", "__"))  # a batch passes over such folders
+    return f"%{ord(quoted[0]):02X}{quoted[1:]}" if hidden else quoted

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from harness.generate.asking import Ask, Asking, Server, Watcher
 from harness.generate.conversation import Plan
-from harness.generate.folder import GenerationFolder, Key
+from harness.generate.folder import GenerationFolder, Key, without_response
 from harness.pipeline.evaluate import Evaluated
 from harness.pipeline.run import Task, judged, remaining
 from harness.pipeline.session import Session
@@ -161,7 +161,7 @@ class _Live:
 
     def answered(self, answer: Generation) -> None:
         with self._lock:
-            self._kept[answer.key] = answer
+            self._kept[answer.key] = without_response(answer)
             self._questions -= 1
             self._unjudged += 1
         self._waiting.put(self._task(answer))

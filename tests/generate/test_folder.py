@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from questions import SHA, problem
 
@@ -119,12 +119,14 @@ def test_an_answer_belongs_to_the_problem_as_it_was(folder):
 
 
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
+@example("..", "%2E.")
+@example("__init__", "%5F_init__")
 def test_a_name_is_one_folder_and_no_two_names_are_the_same_one(first, second):
     first, second = (name.encode("utf-8", "replace").decode() for name in (first, second))
     made = encoded(first)
     assert "/" not in made
     assert "\0" not in made
-    assert not made.startswith(".")
+    assert not made.startswith((".", "__"))
     assert (encoded(second) == made) == (first == second)
 
 
