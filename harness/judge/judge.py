@@ -17,7 +17,7 @@ import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.failure import SubjectFailed
-from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed
+from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed, without_contents
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.subject import Subject, Trace
@@ -285,16 +285,21 @@ class _Case:
         """Time the candidate against the reference; a disturbed measurement is taken once more."""
         with self._phase("time"):
             self._use_weights(0)
-            example = self._contents("nominal")
+            drawn = self._contents("nominal").get()
+            example = without_contents(drawn)
             self._drop_sets()
-            call_s = self._estimate(example.get(), plan.bytes_budget)
-            count = sets_for(call_s, InputSets.size_of(example.get()), self._output_bytes, plan)
-            outputs, inputs = count * self._output_bytes, count * InputSets.size_of(example.get())
-            needed = 2 * outputs + inputs + max(inputs // count, self._output_bytes) + _TEMPORARIES  # the judge's own
+            call_s = self._estimate(drawn, plan.bytes_budget)
+            del drawn
+            slot_bytes = InputSets.size_of(example)
+            count = sets_for(call_s, slot_bytes, self._output_bytes, plan)
+            # Besides, the judge draws the contents of one call, or computes one output, and compares.
+            outputs, one = count * self._output_bytes, max(slot_bytes, self._output_bytes)
+            tight = count * slot_bytes + 2 * outputs + one + _TEMPORARIES > plan.memory_bytes
+            self._candidate.release(trim=tight)
+            self._bench.clock.trim()
             with open_reference() as reference:
                 reference.construct(self._seeds[0])
-                self._sets = sets = InputSets(example.get(), count, self._bench.make_arena)
-                del example
+                self._sets = sets = InputSets(example, count, self._bench.make_arena)
                 self._candidate.attach(sets)
                 reference.attach(sets)
                 self.stage = "time"
@@ -309,7 +314,7 @@ class _Case:
                         verify=self._verify_round,
                         choose=self._choose,
                         plan=plan,
-                        tight=needed > plan.memory_bytes,
+                        tight=tight,
                     )
 
                 measured = once()

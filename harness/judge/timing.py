@@ -86,6 +86,9 @@ class Device(Protocol):
     def awake(self) -> AbstractContextManager[None]:
         """Keep what the subjects run on from going to sleep between their rounds."""
 
+    def trim(self) -> None:
+        """Give memory that the judge keeps for later back to the device."""
+
     def read(self) -> Reading | None:
         """Its state now; None where nothing tells."""
 

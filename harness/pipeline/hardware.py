@@ -88,7 +88,6 @@ class Hardware:
         return self._rates[precision]
 
     def trim(self) -> None:
-        """Give device memory that torch keeps for later back to the device."""
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 

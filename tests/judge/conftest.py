@@ -76,6 +76,9 @@ class QuietDevice:
     def touch(self) -> None:
         pass
 
+    def trim(self) -> None:
+        pass
+
     def awake(self) -> AbstractContextManager[None]:
         return nullcontext()
 
