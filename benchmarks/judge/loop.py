@@ -43,7 +43,8 @@ def main() -> None:
         model = candidate["ModelNew"](*problem["get_init_inputs"]())
         sets = [problem["get_inputs"]() for _ in range(calls)]
     cache = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device="cuda")
-    taken, until = [], time.monotonic() + SECONDS
+    taken: list[float] = []
+    until = time.monotonic() + SECONDS
     while time.monotonic() < until or len(taken) < 10:
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         cache.fill_(1)

@@ -14,7 +14,7 @@ from rich.text import Text
 from harness.errors import MachineError
 from harness.report.escape import csv_cell, markdown_cell, one_cell
 from harness.report.metrics import Estimate
-from harness.report.rows import AtK, Best, Failure, Figures, Leaderboard, ProblemBest, Row
+from harness.report.rows import ALWAYS_P, AtK, Best, Failure, Figures, Leaderboard, ProblemBest, Row
 from harness.schema import BaselineName, DeviceKind, Interval
 from harness.schema.problem import Precision
 
@@ -37,7 +37,7 @@ def table(board: Leaderboard) -> RenderableType:
 def markdown(board: Leaderboard) -> str:
     """GitHub-flavoured tables: the rows, the best answer to each problem, and the levels where there are several."""
     ps = _ps(board)
-    titles = [*_ROW_TITLES, *(_Title(f"fast_{p:g}", number=True) for p in ps), *_ROW_TITLES_AFTER]
+    titles = [*_ROW_TITLES, *(_Title(_fast(p), number=True) for p in ps), *_ROW_TITLES_AFTER]
     rows = _markdown_table(titles, [_row_texts(rank, row, ps) for rank, row in _ranked(board)])
     problems = _markdown_table(_PROBLEM_TITLES, [_problem_texts(each, board.rows) for each in board.problems])
     levels = [
@@ -47,7 +47,7 @@ def markdown(board: Leaderboard) -> str:
     ]
     if not levels:
         return f"{rows}\n{problems}"
-    numbers = ("problems", "submissions", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean speed-up")
+    numbers = ("problems", "submissions", "compiled", "correct", *map(_fast, ps), "geomean speed-up")
     level_titles = [_Title("#", number=True), _Title("level"), *(_Title(title, number=True) for title in numbers)]
     return f"{rows}\n{problems}\n{_markdown_table(level_titles, levels)}"
 
@@ -171,7 +171,7 @@ def _ranked(board: Leaderboard) -> Iterator[tuple[int, Row]]:
 
 def _ps(board: Leaderboard) -> list[float]:
     """The p that any row says fast_p for."""
-    return sorted({0.0, 1.0, 2.0} | {each.p for row in board.rows for each in row.fast_p})
+    return sorted({*ALWAYS_P} | {each.p for row in board.rows for each in row.fast_p})
 
 
 def _csv_value(value: object) -> object:
@@ -309,16 +309,19 @@ def speedup_style(interval: Interval) -> str:
 
 
 def _rows_table(board: Leaderboard) -> Table:
-    ps = _ps(board)
     drawn = _frame()
     drawn.add_column("#", justify="right", style="dim", no_wrap=True)
     drawn.add_column("model", overflow="fold", ratio=1)
-    for title in ("subs", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean"):
+    for title in ("subs", "compiled", "correct", *map(_fast, ALWAYS_P), "geomean"):
         drawn.add_column(title, justify="right", no_wrap=True)
     for rank, row in _ranked(board):
         geomean = _ratio(row.geomean.value if row.geomean else None)
-        drawn.add_row(str(rank), _row_head(row), *map(_number, [*_counts(row), *_rates(row, ps), geomean]))
+        drawn.add_row(str(rank), _row_head(row), *map(_number, [*_counts(row), *_rates(row, ALWAYS_P), geomean]))
     return drawn
+
+
+def _fast(p: float) -> str:
+    return f"fast_{p:g}"
 
 
 def _row_head(row: Row) -> Text:
@@ -386,7 +389,9 @@ def _legend(board: Leaderboard) -> Iterator[RenderableType]:
 
 def _figures(board: Leaderboard) -> Iterator[RenderableType]:
     """What has no room in the first table."""
+    further = [p for p in _ps(board) if p not in ALWAYS_P]
     columns: list[tuple[str, Callable[[Row], str]]] = [
+        *((_fast(p), lambda row, p=p: _rate(row.fast(p))) for p in further),
         ("geomean speed-up", lambda row: _estimate(row.geomean)),
         ("median speed-up", lambda row: _estimate(row.median)),
         ("of roofline", lambda row: f"{row.roofline.value:.0%}" if row.roofline else _NOTHING),
@@ -408,15 +413,15 @@ def _figures(board: Leaderboard) -> Iterator[RenderableType]:
 def _levels(board: Leaderboard) -> Iterator[RenderableType]:
     if not any(row.levels for row in board.rows):
         return
-    ps = _ps(board)
     drawn = _numbered()
-    drawn.add_column("level", overflow="fold")
-    for title in ("problems", "subs", "compiled", "correct", *(f"fast_{p:g}" for p in ps), "geomean"):
+    drawn.add_column("level", overflow="fold", min_width=12)
+    for title in ("problems", "subs", "correct", *map(_fast, ALWAYS_P), "geomean"):
         drawn.add_column(title, justify="right", no_wrap=True)
     for rank, row in _ranked(board):
         for level in row.levels:
             geomean = _ratio(level.geomean.value if level.geomean else None)
-            cells = [str(level.problems), *_counts(level), *_rates(level, ps), geomean]
+            numbers = (level.problems, level.submissions, level.correct)
+            cells = [*map(str, numbers), *_rates(level, ALWAYS_P), geomean]
             drawn.add_row(str(rank), Text(one_cell(level.set) or _NOTHING), *map(_number, cells))
     yield Text()
     yield drawn

@@ -576,9 +576,9 @@ def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
 
 def _sure(row: Row) -> str:
     """What the doubts would cost, where they would cost anything."""
-    changed = [each for each in row.fast_p if each.sure != each.value and each.p in (0.0, 1.0)]
-    phrases = [f"fast_{each.p:g} {each.sure:.2f} and not {each.value:.2f}" for each in changed]
-    return f"without every answer there is a doubt about, {', '.join(phrases)}" if phrases else ""
+    said = [(each.p, f"{each.sure:.2f}", f"{each.value:.2f}") for each in row.fast_p if each.p in (0.0, 1.0)]
+    phrases = [f"fast_{p:g} {sure} instead of {value}" for p, sure, value in said if sure != value]
+    return f"counting no answer that there is a doubt about: {', '.join(phrases)}" if phrases else ""
 
 
 def _missing(columns: Columns) -> list[str]:

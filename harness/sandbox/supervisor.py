@@ -65,6 +65,7 @@ _NAMESPACES = (
 )
 _FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the supervisor's pid they are each its own
 _TICK_S = 0.025
+_LONGEST_PAUSE_S = 1.0
 _READ_BYTES = 1 << 16
 _PRIORITY = -10
 _BOMB = 32  # so many processes may fork faster than they are killed one by one
@@ -265,10 +266,13 @@ class Supervisor:
             self._reap()
             if self._terminated:
                 self._cause = "killed"
-            now = time.monotonic()
-            if watchdog is not None and self._status is None and self._cause is None and now >= next_look:
+            is_due = time.monotonic() >= next_look
+            if watchdog is not None and self._status is None and self._cause is None and is_due:
+                # By CPU time: a fork bomb that keeps us off the cores must not make us look more seldom as well.
+                before_s = time.process_time()
                 self._cause = watchdog.look()
-                next_look = time.monotonic() + max(_TICK_S, (time.monotonic() - now) / WATCH_SHARE)
+                pause_s = max(_TICK_S, (time.process_time() - before_s) / WATCH_SHARE)
+                next_look = time.monotonic() + min(pause_s, _LONGEST_PAUSE_S)
         if self._status is not None:
             self._cause = None  # it ended by itself before anything was done about it
         self._kill_everything()

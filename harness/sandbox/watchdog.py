@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import time
 
 from harness.sandbox import processes
@@ -10,6 +11,7 @@ from harness.sandbox.policy import Cause, Limits
 WATCH_SHARE = 0.05  # of one core, at most, goes into watching
 _SCRATCH_EVERY_S = 1.0
 _BLOCK_BYTES = 4096
+_COUNTING_S = 1.0
 
 
 class Watchdog:
@@ -46,13 +48,24 @@ class Watchdog:
     def _really_exceeded(self) -> bool:
         """Count again with pages that forked children share counted once, which takes longer.
 
-        Twice, because the share of each grows as others end, and the processes are looked at one after the other.
+        Twice, because the share of each grows as others end, and the processes are looked at one after the other. In a
+        process of its own, because the kernel makes whoever asks wait for the lock of the address space, which one that
+        forks or maps without end never lets go of: not to be told in time counts as too much.
         """
-        return all(self._proportional_bytes() > self._limits.memory_bytes for _ in range(2))
-
-    def _proportional_bytes(self) -> int:
-        exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in self._used()]
-        return sum(plain if proportional is None else proportional for proportional, plain in exact)
+        used = self._used()
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            exceeded = all(_proportional_bytes(used) > self._limits.memory_bytes for _ in range(2))
+            os.write(write, bytes([exceeded]))
+            os._exit(0)
+        os.close(write)
+        with open(read, "rb", buffering=0) as answer:
+            told = bool(select.select([answer], [], [], _COUNTING_S)[0]) and answer.read(1)
+        processes.kill(pid)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)  # or the supervisor reaps it with everybody else
+        return told != b"\0"
 
     def _scratch_is_full(self) -> bool:
         """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
@@ -63,6 +76,11 @@ class Watchdog:
         now = time.monotonic()
         self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / WATCH_SHARE)
         return total > self._limits.scratch_bytes
+
+
+def _proportional_bytes(used: list[tuple[int, processes.Usage]]) -> int:
+    exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in used]
+    return sum(plain if proportional is None else proportional for proportional, plain in exact)
 
 
 def _bytes_below(folder: str) -> int:

@@ -91,8 +91,8 @@ class HeadFlag(TypedDict):
 
 
 class HeadSandbox(TypedDict):
-    layers: NotRequired[list[str]]
-    missing: NotRequired[list[str]]
+    layers: NotRequired[tuple[str, ...]]
+    missing: NotRequired[tuple[str, ...]]
 
 
 class Head(TypedDict):
@@ -346,7 +346,7 @@ class ColumnsBuilder:
             verdict["kind"],
             verdict.get("stage", ""),
             verdict.get("reason") or verdict.get("rule") or "",
-            self._isolation(tuple(sandbox.get("layers", ())), tuple(sandbox.get("missing", ()))),
+            self._isolation(sandbox.get("layers", ()), sandbox.get("missing", ())),
             head["judged_at"],
             submission.get("sample", 0),
             _known(submission.get("turn")),
@@ -418,5 +418,5 @@ def _known(value: int | None) -> int:
     return _UNKNOWN if value is None else value
 
 
-def _doubtful(flags: Iterable[Mapping[str, Any]]) -> bool:
-    return any(flag["severity"] in _DOUBTFUL for flag in flags)
+def _doubtful(flags: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(flags) and any(flag["severity"] in _DOUBTFUL for flag in flags)

@@ -63,8 +63,10 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
         raise ValueError(f"a tensor of shape {value.shape} reaches byte {end} of {raw.numel()}")
     if not value.elements:
         return torch.empty(value.shape, dtype=dtype, device=raw.device)
-    typed = raw[offset:end].view(dtype)
-    return typed.as_strided(value.shape, value.strides)
+    try:
+        return raw[offset:end].view(dtype).as_strided(value.shape, value.strides)
+    except RuntimeError as error:  # a dtype that is not of whole bytes, more elements than can be counted
+        raise ValueError(f"no tensor of {value.dtype} can have the shape {value.shape}: {error}") from error
 
 
 class HostArena:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from harness.schema.base import Frozen
 
@@ -49,18 +49,26 @@ class ScalarValue(Frozen):
     value: bool | int | str | None
 
 
+def _is_hexadecimal(text: str) -> str:
+    try:
+        float.fromhex(text)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
 class FloatValue(Frozen):
     """A float as its hexadecimal text, so that it is exact and may be infinite or NaN."""
 
     kind: Literal["float"] = "float"
-    value: str
+    value: Annotated[str, Field(max_length=40), AfterValidator(_is_hexadecimal)]
 
 
 class NamedValue(Frozen):
     """A torch.dtype, torch.device or the like, by name."""
 
     kind: Literal["dtype", "device"]
-    name: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,24}(:[0-9]{1,3})?$")]
 
 
 class SequenceValue(Frozen):
@@ -116,7 +124,10 @@ def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
 
 
 def decode(value: Value, tensor: Callable[[TensorValue], Any]) -> Any:
-    """The Python value again; `tensor` makes each tensor. Raises ValueError for an opaque value."""
+    """The Python value again; `tensor` makes each tensor.
+
+    Raises ValueError for an opaque value, or a name of nothing.
+    """
     import torch
 
     match value:
@@ -133,9 +144,15 @@ def decode(value: Value, tensor: Callable[[TensorValue], Any]) -> Any:
         case MappingValue():
             return {key: decode(item, tensor) for key, item in value.items.items()}
         case NamedValue(kind="dtype"):
-            return getattr(torch, value.name)
+            dtype = getattr(torch, value.name, None)
+            if not isinstance(dtype, torch.dtype):
+                raise ValueError(f"torch has no dtype {value.name!r}")  # noqa: TRY004  # a name of the wrong value
+            return dtype
         case NamedValue():
-            return torch.device(value.name)
+            try:
+                return torch.device(value.name)
+            except RuntimeError as error:
+                raise ValueError(f"torch has no device {value.name!r}") from error
         case OpaqueValue():
             raise ValueError(f"a value of type {value.type} has no form on the wire")
 
