@@ -27,7 +27,7 @@ from harness.schema.verdict import Difference, Mismatch
 RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 RTOL_OTHER_FLOATS = 5e-2  # 8-bit floats: half a unit in the last place is 2**-4 or coarser
 REFERENCE_ERROR_FACTOR = 8.0
-_CHUNK = 1 << 26  # elements compared at once: bounds the temporaries to about 2 GB
+_CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1 GB
 
 
 @dataclass(frozen=True)

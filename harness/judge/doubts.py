@@ -10,8 +10,8 @@ from harness.schema.flag import Flag, Severity
 from harness.schema.record import Kernel, Profile, Roofline
 
 BATCHED_FACTOR = 4.0
-"""How much larger a speed-up over whole rounds may be than over single calls before the round is doubted. Overlapping a
-launch with the kernel before it makes up to a factor of 2.5 between honest candidates and PyTorch on an H200."""
+"""How much larger a speed-up over whole rounds may be than over single calls, and how much longer a single call may
+take than one of many, before the round is doubted: more than launches that overlap with kernels explain."""
 EVENTS_APART = 0.05
 EVENTS_APART_MS = 0.02
 WRITE_MARGIN = 0.9
@@ -81,7 +81,8 @@ def _batched_calls(case: Case) -> Flag | None:
     if timing is None or timing.candidate_single_ms is None or timing.reference_single_ms is None:
         return None
     single = timing.reference_single_ms / timing.candidate_single_ms
-    if timing.speedup.low <= BATCHED_FACTOR * single:
+    overlap = timing.candidate_single_ms / timing.candidate_ms
+    if timing.speedup.low <= BATCHED_FACTOR * single or overlap <= BATCHED_FACTOR:
         return None
     detail = (
         f"{timing.speedup.value:.3g} times faster over rounds of {timing.calls_per_round} calls, but {single:.3g} "

@@ -288,7 +288,8 @@ class _Case:
             drawn = self._contents("nominal").get()
             example = without_contents(drawn)
             self._drop_sets()
-            call_s = self._estimate(drawn, plan.bytes_budget)
+            # By the faster of the two: its rounds are the shorter ones.
+            call_s = min(self._estimate(drawn, plan.bytes_budget), self._audit.call_s or 1.0)
             del drawn
             slot_bytes = InputSets.size_of(example)
             count = sets_for(call_s, slot_bytes, self._output_bytes, plan)

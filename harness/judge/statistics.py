@@ -1,5 +1,6 @@
 """Statistics over rounds. Raw samples are kept elsewhere; here they become an estimate with its interval."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -38,6 +39,20 @@ def product_of_ratios(*pairs: tuple[Samples, Samples], seed: int = 0) -> Interva
         value *= float(np.median(above) / np.median(below))
     low, high = np.percentile(ratios, [2.5, 97.5])
     return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
+
+
+REPEATABILITY_MS = 1e-4
+REPEATABILITY = 1e-3
+"""How far the time of a call lies from that of an equal process, for reasons that no number of rounds shows: where
+its memory and its code lie. Measured on an H200 by timing PyTorch against itself in fresh processes, see
+benchmarks/judge.py."""
+
+
+def with_repeatability(speedup: Interval, candidate_ms: float, reference_ms: float) -> Interval:
+    """The interval with the repeatability of processes added to what the rounds showed, as independent errors add."""
+    between = math.hypot(REPEATABILITY, REPEATABILITY_MS / candidate_ms, REPEATABILITY_MS / reference_ms)
+    low, high = (math.hypot(abs(end / speedup.value - 1), between) for end in (speedup.low, speedup.high))
+    return Interval(value=speedup.value, low=speedup.value * max(0.0, 1 - low), high=speedup.value * (1 + high))
 
 
 def conclusion(speedup: Interval) -> Literal["faster", "slower", "same", "ambiguous"]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.statistics import conclusion, ratio_of_medians
+from harness.judge.statistics import conclusion, ratio_of_medians, with_repeatability
 from harness.judge.subject import Subject
 from harness.schema.record import Conditions, Timing, TraceWhen
 
@@ -37,6 +37,8 @@ INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.3
 SINGLE_CALLS = 15
+SHORTEST_CALL_S = 2e-6
+"""Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 WAKE_S = 3e-4
 """How long subject and judge are awake before a short round: a core that slept runs slower at first."""
 LAUNCH_BOUND_S = 1e-4
@@ -182,7 +184,7 @@ def _measure(
     for _ in range(WARM_UP_ROUNDS):
         one_round(candidate, keep=False, look=True)
         one_round(reference, keep=False, look=True)
-    hand_over_s = clock.hand_over(candidate, reference)
+    hand_over_s = clock.hand_over(candidate, reference, slots=sets.count)
     started = time.monotonic()
     chance = random.SystemRandom()
     mine, theirs = taken[id(candidate)], taken[id(reference)]
@@ -199,18 +201,20 @@ def _measure(
         late = time.monotonic() - started >= plan.budget_s
         if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
             break
+    stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
     evict_s = median(clock.evict_s[id(candidate)])
     alone: list[float | None] = [None, None]
     if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
-        alone = [clock.single_calls(subject, hand_over_s) for subject in (candidate, reference)]
+        single_s = clock.hand_over(candidate, reference, slots=1)
+        alone = [clock.single_calls(subject, single_s) for subject in (candidate, reference)]
     if tight:
         reference.release(trim=True)
     clock.split_round(candidate)
     timing = Timing(
         candidate_ms=median(mine_ms),
         reference_ms=median(theirs_ms),
-        speedup=speedup,
-        conclusion=conclusion(speedup),
+        speedup=stated,
+        conclusion=conclusion(stated),
         rounds=rounds,
         calls_per_round=sets.count,
         hand_over_ms=hand_over_s * 1e3,
@@ -247,10 +251,11 @@ class _Clock:
         written = self._write(order, keep=calls)
         self._run(subject, order, samples, written, look=look)
 
-    def hand_over(self, candidate: Subject, reference: Subject) -> float:
+    def hand_over(self, candidate: Subject, reference: Subject, *, slots: int) -> float:
         """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
 
-        So it is in ABBA: a switch from the other's context costs more than one from its own.
+        So it is in ABBA: a switch from the other's context costs more than one from its own. `slots` are written
+        before, as for a round of so many calls: that costs something too.
         """
         seconds = []
         for turn in range(EMPTY_ROUNDS):
@@ -258,7 +263,7 @@ class _Clock:
                 self._timed(candidate, [])
                 candidate.release()
                 candidate.freeze()
-            self._write(self._order(), keep=())
+            self._write(self._order()[:slots], keep=())
             seconds.append(self._timed(reference, [])[0])
             reference.release()
             reference.freeze()
@@ -271,7 +276,7 @@ class _Clock:
             order = self._order()[:1]
             self._write(order, keep=())
             self._run(subject, order, samples, {})
-        return median(samples.call_ms(hand_over_s, 1))
+        return max(median(samples.round_s) - hand_over_s, SHORTEST_CALL_S) * 1e3
 
     def split_round(self, subject: Subject) -> None:
         """A verified round whose second half gets other contents once its first half is done.
