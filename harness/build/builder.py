@@ -112,9 +112,9 @@ class Builder:
 
     def _build_locked(self, key: str, request: BuildRequest, deadline_s: float) -> Artifact | BuildFailure:
         cache = self._around.cache
+        self.prepare()  # first, because what is cached is linked to what this makes, and that may have been evicted
         if (known := cache.get(key)) is not None:
             return known
-        self.prepare()
         with cache.lock(f"{key}.lock"):
             if (known := cache.get(key)) is not None:
                 return known

@@ -3,7 +3,8 @@
     <root>/artifacts/<k>/<key>/entry.json    the Artifact, or the BuildFailure, as it was made
                                module.so     mode 0444, in a folder of mode 0555
                                used          its time of change is the time of the last use
-    <root>/tools/<fingerprint>/              what toolchains prepare once (the slim toolchain's library)
+    <root>/tools/<fingerprint>/              what toolchains prepare once (the slim toolchain's library for one torch),
+                                             with a `used` of its own
     <root>/locks/<name>                      one flock a key, so that processes wait instead of building twice
     <root>/work/                             builds under way, on the same file system, for an atomic rename
 
@@ -28,7 +29,7 @@ from harness.schema import Artifact, BuildFailure, Frozen
 
 DEFAULT_LIMIT_BYTES = 4 << 30
 MODULE_FILE = "module.so"
-# An entry used this recently is not evicted: a worker may be about to load it.
+# An entry or a tool used this recently is not evicted: a worker may be about to load it.
 GRACE_S = 600.0
 # A work folder this old was left behind by a process that died.
 ABANDONED_S = 6 * 3600.0
@@ -59,6 +60,7 @@ class ArtifactCache:
     def __init__(self, root: Path | None = None, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.root = (root or default_root()).absolute()
         self.limit_bytes = limit_bytes
+        self._tools_in_use: set[str] = set()
 
     def get(self, key: str) -> Artifact | BuildFailure | None:
         """What was made of `key`, its hash checked; None where it must be built (again)."""
@@ -124,20 +126,28 @@ class ArtifactCache:
             self._remove(folder)
 
     def tool_folder(self, fingerprint: str) -> Path:
-        """Where a toolchain keeps what it prepares once. `publish_tool` fills it."""
+        """Where a toolchain keeps what it prepares once. `publish_tool` fills it, `use_tool` says that it is in use."""
         return self.root / "tools" / fingerprint
+
+    def use_tool(self, fingerprint: str) -> None:
+        """Note that a tool is used now. One used since this process started is not evicted by it."""
+        self._tools_in_use.add(fingerprint)
+        with contextlib.suppress(OSError):  # a cache that may only be read still serves
+            (self.tool_folder(fingerprint) / "used").touch()
 
     def publish_tool(self, work: Path, fingerprint: str) -> Path:
         """Move a finished work folder to its place among the tools."""
         with _disk_faults(self.root):
             folder = self.tool_folder(fingerprint)
+            (work / "used").touch()
             self._publish(work, folder)
+        self.use_tool(fingerprint)
         return folder
 
     def summary(self) -> CacheSummary:
         """Counts and sizes, for a person to read."""
         entries = [(folder, (folder / MODULE_FILE).exists()) for folder in self._entries()]
-        tools = list((self.root / "tools").glob("*"))
+        tools = self._tools()
         return CacheSummary(
             root=self.root,
             artifacts=sum(built for _, built in entries),
@@ -150,7 +160,7 @@ class ArtifactCache:
     def clear(self) -> int:
         """Throw away every entry and every tool; gives how many bytes were freed."""
         freed = self.summary().size_bytes
-        for folder in [*self._entries(), *(self.root / "tools").glob("*"), *(self.root / "work").glob("*")]:
+        for folder in [*self._entries(), *self._tools(), *(self.root / "work").glob("*")]:
             self._remove(folder)
         return freed
 
@@ -159,6 +169,9 @@ class ArtifactCache:
 
     def _entries(self) -> list[Path]:
         return list((self.root / "artifacts").glob("??/*"))
+
+    def _tools(self) -> list[Path]:
+        return list((self.root / "tools").glob("*"))
 
     def _publish(self, work: Path, folder: Path) -> None:
         """Rename `work` to `folder` in the place of what is there, then make it read-only.
@@ -186,19 +199,22 @@ class ArtifactCache:
         shutil.rmtree(doomed, ignore_errors=True)
 
     def _evict(self) -> None:
-        """Remove the least recently used entries until the cache is within its limit."""
+        """Remove tools of other torches, then entries, the least recently used first, until the limit is kept."""
         now = time.time()
         for folder in (self.root / "work").glob("*"):
             with contextlib.suppress(FileNotFoundError):
                 if now - folder.stat().st_mtime > ABANDONED_S:
                     self._remove(folder)
-        sizes = {folder: _size(folder) for folder in self._entries()}
+        tools, entries = self._tools(), self._entries()
+        sizes = {folder: _size(folder) for folder in (*tools, *entries)}
         surplus = sum(sizes.values()) - self.limit_bytes
-        for folder in sorted(sizes, key=_last_use):
-            if surplus <= 0 or now - _last_use(folder) < GRACE_S:
+        others = [tool for tool in tools if tool.name not in self._tools_in_use]
+        for folder in (*sorted(others, key=_last_use), *sorted(entries, key=_last_use)):
+            if surplus <= 0:
                 return
-            self._remove(folder)
-            surplus -= sizes[folder]
+            if now - _last_use(folder) >= GRACE_S:
+                self._remove(folder)
+                surplus -= sizes[folder]
 
 
 def default_root() -> Path:

@@ -21,13 +21,15 @@ LIBRARY_DEADLINE_S = 600.0
 # include is refused here as it is there.
 FORWARDED = {
     "slim/torch.h": "torch/types.h",
+    "slim/functional.h": "torch/nn/functional.h",
     "slim/torch_all.h": "torch/all.h torch/torch.h",
     "slim/binding.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h pybind11/pybind11.h pybind11/stl.h",
     "slim/cuda_check.h": "c10/cuda/CUDAException.h",
     "slim/cuda_stream.h": "c10/cuda/CUDAStream.h c10/cuda/CUDAFunctions.h",
     "slim/cuda_guard.h": "c10/cuda/CUDAGuard.h",
+    "slim/cuda_event.h": "ATen/cuda/CUDAEvent.h",
     "slim/cuda_context.h": "ATen/cuda/CUDAContext.h ATen/cuda/Exceptions.h ATen/cuda/CUDAContextLight.h",
-    "slim/check.h": "c10/util/Exception.h",
+    "slim/check.h": "c10/util/Exception.h c10/util/Logging.h",
     "slim/options.h": "c10/core/Scalar.h c10/core/TensorOptions.h",
     "slim/basics.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
     "c10/core/MemoryFormat.h c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/Storage.h c10/core/QScheme.h "
@@ -36,7 +38,8 @@ FORWARDED = {
     "slim/tensor.h": "ATen/ATen.h ATen/Tensor.h ATen/Functions.h ATen/Context.h ATen/DeviceGuard.h ATen/TensorUtils.h "
     "c10/core/DeviceGuard.h "
     "ATen/TensorOperators.h ATen/TracerMode.h ATen/core/ATen_fwd.h ATen/core/Generator.h ATen/core/Tensor.h "
-    "ATen/core/TensorBase.h ATen/core/TensorBody.h ATen/core/grad_mode.h ATen/NativeFunctions.h",
+    "ATen/core/TensorBase.h ATen/core/TensorBody.h ATen/core/grad_mode.h ATen/NativeFunctions.h ATen/TensorIndexing.h "
+    "ATen/core/List.h c10/core/InferenceMode.h c10/core/GradMode.h",
 }
 # Headers of torch's that are read as they are, and only where a source mentions what they hold.
 GUARDED = {
@@ -73,6 +76,7 @@ def slim_tool(machine: Machine, cache: ArtifactCache, on_status: OnStatus) -> Sl
             if not folder.exists():
                 on_status("compiling the slim library (once for this torch)")
                 _make(machine, cache, fingerprint)
+    cache.use_tool(fingerprint)
     tool = _open(folder)
     if isinstance(tool, str):
         raise SteppedBack(tool)

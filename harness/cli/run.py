@@ -42,7 +42,7 @@ def run(
     Exit status: 0 all answered and judged, 2 bad usage or input,
     3 some were not, through a fault of ours, of the server or of the machine.
     """
-    from harness.catalog import open_catalog
+    from harness.catalog import needy, open_catalog
     from harness.cli.console import output_console, progress_console
     from harness.cli.generation_display import GenerationDisplay
     from harness.cli.interrupt import leaving_at_once
@@ -63,6 +63,9 @@ def run(
     settings = settings_of(**options)
     check_settings(wanted.plan.problems, settings)
     devices = choose_devices(device)
+    console = progress_console()
+    if wants := needy(wanted.plan.problems):
+        console.print(wants)
     tally: Counter[str] = Counter()
     with (
         leaving_at_once(
@@ -73,7 +76,7 @@ def run(
         ) as opened,
         open_generations(opened.folder / GENERATIONS_NAME, wanted.settings) as folder,
         GenerationDisplay(
-            progress_console(),
+            console,
             model=wanted.settings.model,
             price=price,
             device=", ".join(choice.name for choice in devices),

@@ -39,7 +39,7 @@ class Plan:
         )
         return Ask(problem, answer.sample, messages, turn=answer.turn + 1, parent=answer.sha256)
 
-    def last_answers(self, kept: Mapping[Key, Generation]) -> list[tuple[Problem, int, Generation | None]]:
+    def _last_answers(self, kept: Mapping[Key, Generation]) -> list[tuple[Problem, int, Generation | None]]:
         """Every conversation with its last answer so far: the first of every problem, then the second of every one."""
         last: dict[tuple[str, int], Generation] = {}
         for generation in sorted(kept.values(), key=lambda each: each.turn):
@@ -56,7 +56,7 @@ class Plan:
         Raises StoreError where an answer that is kept is to a problem that has been changed since.
         """
         asks = []
-        for problem, sample, answer in self.last_answers(kept):
+        for problem, sample, answer in self._last_answers(kept):
             if answer is None:
                 asks.append(self.opening(problem, sample, folder))
                 continue

@@ -40,7 +40,7 @@ class GenerationFolder:
         """Every answer that is kept, by path. Raises StoreError for a file that cannot be read as one."""
         for path in sorted((self.root / self._model).rglob("*.json")):
             if _NAME.fullmatch(path.name):
-                yield read_generation(path)
+                yield _read(path)
 
     def keep(self, generation: Generation) -> None:
         """Write an answer down. When this returns it is on the disk. Raises StoreError or MachineError."""
@@ -112,7 +112,7 @@ def _check_settings(path: Path, settings: GenerationSettings) -> None:
         raise StoreError(f"{path.parent} was asked for otherwise: {'; '.join(conflicts)}. Choose another run name")
 
 
-def read_generation(path: Path) -> Generation:
+def _read(path: Path) -> Generation:
     """Raises StoreError for a file that is no generation."""
     try:
         return Generation.model_validate_json(path.read_bytes())

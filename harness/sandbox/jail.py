@@ -1,4 +1,4 @@
-"""Confine this process and become a tool: what `run_tool` starts where bubblewrap cannot be had.
+"""Run a tool in a confined child and keep watch over it: what `run_tool` starts where bubblewrap cannot be had.
 
 Imports nothing that takes time: every call of a compiler pays for it.
 """
@@ -6,7 +6,10 @@ Imports nothing that takes time: every call of a compiler pays for it.
 import json
 import os
 import resource
+import select
+import signal
 import sys
+import time
 from typing import NoReturn
 
 from harness.sandbox import landlock, linux, seccomp
@@ -40,11 +43,68 @@ def confine(
     linux.install_seccomp(program)
 
 
-def main(arguments: str, argv: list[str]) -> NoReturn:
-    """`confine` with the JSON object `arguments`, then run `argv` in this process's place."""
-    confine(**json.loads(arguments))
+def main(arguments: str, lifeline: str, argv: list[str]) -> NoReturn:
+    """Run `argv` in a child that is confined as the JSON object `arguments` says, and end as it does.
+
+    Whatever the child started ends with it, and all of it once the descriptor `lifeline` reads as closed: whoever
+    holds its other end is gone then, be it by a SIGKILL.
+    """
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    child = os.fork()
+    if child == 0:
+        os.close(int(lifeline))
+        _become(argv, arguments)
+    for stream in (1, 2):  # the reader of the tool's output waits for everybody who could write to it
+        os.close(stream)
+    ended = os.pidfd_open(child)
+    poller = select.poll()
+    poller.register(ended, select.POLLIN)
+    poller.register(int(lifeline), select.POLLIN)
+    ready = {fd for fd, _ in poller.poll()}
+    status = os.waitpid(child, 0)[1] if ended in ready else signal.SIGKILL
+    _kill_descendants()
+    os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+
+
+def _become(argv: list[str], arguments: str) -> NoReturn:
     try:
+        confine(**json.loads(arguments))
         os.execvp(argv[0], argv)
     except OSError as error:
         print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
-        os._exit(CANNOT_START)
+    os._exit(CANNOT_START)
+
+
+def _kill_descendants() -> None:
+    """End and reap everything below this process, daemons too: they came here as their parents went."""
+    while True:
+        for pid in _children(os.getpid()):
+            _kill_tree(pid)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.001)
+
+
+def _kill_tree(pid: int) -> None:
+    children = _children(pid)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    for child in children:
+        _kill_tree(child)
+
+
+def _children(pid: int) -> list[int]:
+    """The children of a process; empty where it is gone."""
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as listing:
+                found += map(int, listing.read().split())
+    except OSError:
+        return found
+    return found

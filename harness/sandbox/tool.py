@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from harness.errors import ToolchainError
 from harness.sandbox import host, landlock, seccomp
@@ -30,6 +31,7 @@ from harness.sandbox.policy import GIB, RISING, Isolation, Tier
 
 OUTPUT_BYTES = 256 * 1024
 FILE_BYTES = GIB
+_CLEANING_S = 2.0  # what ending all processes of a tool may take
 _BWRAP_LAYERS = (
     "user-namespace",
     "mount-namespace",
@@ -55,7 +57,7 @@ package = types.ModuleType("harness.sandbox")  # without its __init__, whose imp
 package.__path__ = [{folder!r}]
 sys.modules["harness.sandbox"] = package
 from harness.sandbox.jail import main
-main(sys.argv[1], sys.argv[2:])
+main(sys.argv[1], sys.argv[2], sys.argv[3:])
 """
 
 
@@ -142,12 +144,17 @@ def run_tool(
     written = [str(path.absolute()) for path in (cwd, *writable)]
     with contextlib.ExitStack() as held:
         fds: list[int] = []
+        lifeline: IO[bytes] | None = None  # whoever watches over the tool ends it once this is closed
         match _method(isolation):
             case "full":
                 fds.append(held.enter_context(_filter_file()))
                 prefix = _bubblewrapped(allowed, written, cwd, fds[0], _limited(memory_bytes))
             case "basic":
-                prefix = _jailed(allowed, written, memory_bytes, math.ceil(deadline_s) + 1)
+                theirs, ours = os.pipe()
+                lifeline = held.enter_context(open(ours, "wb", buffering=0))
+                held.callback(os.close, theirs)
+                fds.append(theirs)
+                prefix = _jailed(allowed, written, memory_bytes, math.ceil(deadline_s) + 1, theirs)
             case _:
                 prefix = _limited(memory_bytes)
         started = time.monotonic()
@@ -164,7 +171,7 @@ def run_tool(
             )
         except OSError as error:
             raise ToolchainError(f"{prefix[0]} cannot be started: {error.strerror}.") from error
-    return _finish(process, started + deadline_s)
+        return _finish(process, started + deadline_s, lifeline)
 
 
 def _environment(cwd: Path) -> dict[str, str]:
@@ -205,7 +212,7 @@ def _bubblewrapped(
     return [*options, "--chdir", str(cwd.absolute()), "--", *command]
 
 
-def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu_s: int) -> list[str]:
+def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu_s: int, lifeline: int) -> list[str]:
     boot = _JAIL.format(root=str(host.PACKAGE_ROOT), folder=str(Path(__file__).parent))
     arguments = {
         "readable": [os.path.realpath(path) for path in readable],
@@ -215,15 +222,18 @@ def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu
         "file_bytes": FILE_BYTES,
         "cpu_s": cpu_s,
     }
-    return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments)]
+    return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments), str(lifeline)]
 
 
-def _finish(process: subprocess.Popen[bytes], deadline: float) -> Completed:
+def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[bytes] | None) -> Completed:
     """Read what it says until it ends or its time is up, then end whatever is left of it."""
     log = CappedLog(OUTPUT_BYTES)
     assert process.stdout is not None
     with process.stdout as pipe:
         ended = _read_until_closed(pipe.fileno(), log, deadline) and _wait_for_exit(process.pid, deadline)
+        if lifeline is not None and not ended:
+            lifeline.close()
+            _wait_for_exit(process.pid, time.monotonic() + _CLEANING_S)
         # Its number is its own until it is reaped below, so this cannot go astray.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,17 +1,13 @@
 """Reading a run's JSON lines: where a line stands, and what stands in it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pydantic_core
 from pydantic import ValidationError
 
 from harness.errors import StoreError
-from harness.schema import SCHEMA_VERSION
-
-Parsed = TypeVar("Parsed")
+from harness.schema import SCHEMA_VERSION, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +34,23 @@ def is_whole(content: bytes) -> bool:
         return False
 
 
-def parse(line: Line, content: bytes, validate: Callable[[bytes], Parsed]) -> Parsed:
-    """Reads one line by `validate`, pydantic's validation of JSON as Record or as a part of it.
+def parse(line: Line, content: bytes) -> Record:
+    """Reads one line as a record.
 
     Raises:
-        StoreError: it is not one.
+        StoreError: it is none.
     """
     try:
-        return validate(content)
+        return Record.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise unreadable(line, content, f"{where}: {first['msg']}" if where else first["msg"]) from error
+        raise not_a_record(line, content, error) from error
+
+
+def not_a_record(line: Line, content: bytes, error: ValidationError) -> StoreError:
+    """What to raise where pydantic refuses a line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return unreadable(line, content, f"{where}: {first['msg']}" if where else first["msg"])
 
 
 def unreadable(line: Line, content: bytes, reason: str) -> StoreError:

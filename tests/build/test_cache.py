@@ -105,6 +105,44 @@ def test_a_hit_counts_as_a_use(cache: ArtifactCache) -> None:
     assert time.time() - (Path(kept.path).parent / "used").stat().st_mtime < 60
 
 
+def publish(cache: ArtifactCache, name: str, size: int, *, unused_s: float) -> Path:
+    with cache.work_folder() as work:
+        (work / "libslim.so").write_bytes(b"x" * size)
+        folder = cache.publish_tool(work, name)
+    then = time.time() - unused_s
+    os.utime(folder / "used", (then, then))
+    return folder
+
+
+def test_tools_count_and_those_of_other_torches_go_before_any_artifact(tmp_path: Path) -> None:
+    older = ArtifactCache(tmp_path)
+    oldest = publish(older, "slim-oldest", 2000, unused_s=9000)
+    old = publish(older, "slim-old", 2000, unused_s=8000)
+    cache = ArtifactCache(tmp_path, limit_bytes=9000)
+    mine = publish(cache, "slim-mine", 2000, unused_s=9999)
+    age(put(cache, "aa", b"x" * 2000), 9999)
+    put(cache, "bb", b"y" * 2000)
+    assert cache.summary().tools == 2
+    assert not oldest.exists()
+    assert old.exists()
+    assert mine.exists()
+    assert cache.get("aa") is not None
+
+
+def test_a_tool_that_another_process_used_a_moment_ago_stays(tmp_path: Path) -> None:
+    other = publish(ArtifactCache(tmp_path), "slim-other", 2000, unused_s=5)
+    cache = ArtifactCache(tmp_path, limit_bytes=10)
+    put(cache, "aa", b"x")
+    assert other.exists()
+
+
+def test_the_tool_in_use_is_never_evicted(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, limit_bytes=10)
+    mine = publish(cache, "slim-mine", 2000, unused_s=99999)
+    put(cache, "aa", b"x")
+    assert mine.exists()
+
+
 def _put_many(root: str, worker: int) -> None:
     cache = ArtifactCache(Path(root))
     for number in range(10):

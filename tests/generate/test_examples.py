@@ -1,4 +1,4 @@
-"""The answers that prompts show as examples are judged like any other: CUDA by emulation, C++ on the CPU."""
+"""The answers that prompts show as examples are judged like any other."""
 
 import hashlib
 
@@ -6,9 +6,9 @@ import pytest
 
 from harness.generate.prompts import load_templates
 from harness.pipeline.evaluate import evaluate
-from harness.pipeline.session import open_session
+from harness.pipeline.session import Session, choose_devices, open_session
 from harness.pipeline.settings import Settings
-from harness.schema import Problem, Submission
+from harness.schema import Problem, Record, Submission
 
 SMALL = {
     "1_add": {"rows": 33, "columns": 1000},
@@ -17,25 +17,45 @@ SMALL = {
 }
 
 
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def judged(session: Session, name: str, language: str, workload: dict[str, int]) -> Record:
+    texts = load_templates().texts
+    source, text = texts[f"examples/{name}.py"], texts[f"examples/{name}.{language}.py"]
+    session.settings = Settings(workload=workload, timing_s=0.0)
+    problem = Problem(set="examples", name=name, sha256=sha256(source), source=source)
+    record = evaluate(Submission(path=f"{name}.py", sha256=sha256(text), text=text), problem, session=session).record
+    assert record.verdict.kind == "correct", record.verdict
+    assert [flag for flag in record.flags if flag.severity != "info"] == []
+    return record
+
+
 @pytest.fixture(scope="module")
-def session():
+def cpu():
     with open_session("cpu", Settings()) as opened:
         yield opened
 
 
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+@pytest.fixture(scope="module")
+def gpu():
+    if choose_devices("auto")[0].gpu is None:
+        pytest.skip("needs a CUDA device")
+    with open_session("cuda:0", Settings()) as opened:
+        yield opened
 
 
 @pytest.mark.slow  # six builds
 @pytest.mark.parametrize("language", ["c++", "cuda"])
 @pytest.mark.parametrize("name", SMALL)
-def test_an_example_is_correct(session, name, language):
-    texts = load_templates().texts
-    source, text = texts[f"examples/{name}.py"], texts[f"examples/{name}.{language}.py"]
-    session.settings = Settings(workload=SMALL[name], timing_s=0.0)
-    problem = Problem(set="examples", name=name, sha256=sha256(source), source=source)
-    record = evaluate(Submission(path=f"{name}.py", sha256=sha256(text), text=text), problem, session=session).record
-    assert record.verdict.kind == "correct", record.verdict
+def test_an_example_is_correct_where_there_is_no_gpu(cpu, name, language):
+    record = judged(cpu, name, language, SMALL[name])
     assert record.device.kind == {"c++": "cpu", "cuda": "cpu-emulated"}[language]
-    assert [flag for flag in record.flags if flag.severity != "info"] == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("language", ["triton", "cuda"])
+@pytest.mark.parametrize("name", SMALL)
+def test_an_example_is_correct_on_a_gpu_at_its_full_size(gpu, name, language):
+    assert judged(gpu, name, language, {}).device.kind == "cuda"

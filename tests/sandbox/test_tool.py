@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from harness.errors import ToolchainError
 from harness.sandbox import Isolation, bubblewrap, run_tool, tool_confinement
 
 SECRET = "a-secret-of-ours"
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=["full", "basic"])
@@ -84,6 +87,47 @@ def test_its_deadline_holds_whatever_it_does(method: Isolation, tmp_path: Path, 
     run = run_tool(["sh", "-c", script], cwd=tmp_path, deadline_s=0.4, isolation=method)
     assert time.monotonic() - started < 3
     assert run.timed_out or "exit 0" in script  # with a pid namespace, its end ends what it left behind at once
+
+
+OWNER = """
+import sys
+sys.path.insert(0, {repository!r})
+from pathlib import Path
+from harness.sandbox import run_tool
+sleep = "bash -c 'exec -a {mark} sleep 100'"
+run_tool(["bash", "-c", "(setsid " + sleep + " &); " + sleep], cwd=Path({cwd!r}), deadline_s=60, isolation={method!r})
+"""
+
+
+def _named(mark: str) -> list[str]:
+    """The host's processes that call themselves `mark`."""
+    listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listing.splitlines() if line.startswith(mark)]
+
+
+def test_its_processes_end_with_an_owner_that_is_killed(method: Isolation, tmp_path: Path) -> None:
+    """Daemons among them. In a process of its own, which is killed like a controller may be."""
+    mark = f"harness-tool-{os.getpid()}-{method}"
+    (tmp_path / "inside").mkdir()
+    text = OWNER.format(repository=str(REPOSITORY), mark=mark, cwd=str(tmp_path / "inside"), method=method)
+    (tmp_path / "owner.py").write_text(text)
+    with subprocess.Popen([sys.executable, str(tmp_path / "owner.py")]) as owner:
+        deadline = time.monotonic() + 20
+        while len(_named(mark)) < 2:
+            assert time.monotonic() < deadline, "it never started"
+            time.sleep(0.05)
+        owner.kill()
+    while _named(mark):
+        assert time.monotonic() < deadline, _named(mark)
+        time.sleep(0.05)
+
+
+def test_daemons_of_a_tool_end_with_it(method: Isolation, tmp_path: Path) -> None:
+    mark = f"harness-daemon-of-a-tool-{os.getpid()}-{method}"
+    script = f"(setsid bash -c 'exec -a {mark} sleep 100' >/dev/null 2>&1 &) ; sleep 0.3"
+    run = run_tool(["bash", "-c", script], cwd=tmp_path, deadline_s=30, isolation=method)
+    assert (run.returncode, run.timed_out) == (0, False)
+    assert _named(mark) == []
 
 
 def test_its_memory_is_bounded(method: Isolation, tmp_path: Path) -> None:

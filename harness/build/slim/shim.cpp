@@ -6,6 +6,9 @@
 
 #include <torch/extension.h>
 
+#include <ATen/TensorIndexing.h>
+#include <c10/util/Logging.h>
+
 #include <cstring>
 
 #ifdef SLIM_WITH_CUDA
@@ -29,6 +32,7 @@ static_assert(sizeof(c10::IListRef<Tensor>) == list_ref_size && alignof(c10::ILi
 static_assert(sizeof(c10::SymInt) == sizeof(int64_t) && !std::is_trivially_copyable_v<c10::SymInt>);
 static_assert(sizeof(c10::IntArrayRef) == 16 && std::is_trivially_copyable_v<c10::IntArrayRef>);
 static_assert(sizeof(c10::OptionalIntArrayRef) == 24 && std::is_trivially_copyable_v<c10::OptionalIntArrayRef>);
+static_assert(sizeof(c10::List<std::optional<Tensor>>) == sizeof(void*));
 static_assert(sizeof(c10::Device) == 2 && std::is_trivially_copyable_v<c10::Device>);
 static_assert(sizeof(std::optional<at::Generator>) == 16);
 static_assert(static_cast<int>(c10::DeviceType::CUDA) == 1 && static_cast<int>(c10::DeviceType::Meta) == 14);
@@ -146,11 +150,33 @@ void fail(ErrorKind kind, const char* function, const char* file, uint32_t line,
 void warn(const char* function, const char* file, uint32_t line, const std::string& text) {
   c10::warn(c10::Warning(c10::UserWarning(), {function, file, line}, text, /*verbatim=*/false));
 }
+// The logger's constructor has changed between versions of torch.
+template <typename Logger>
+auto fatal_logger(const char* function, const char* file, uint32_t line, int) -> decltype(Logger(
+    c10::SourceLocation{function, file, line}, c10::GLOG_FATAL, false)) {
+  return Logger(c10::SourceLocation{function, file, line}, c10::GLOG_FATAL, false);
+}
+template <typename Logger>
+auto fatal_logger(const char*, const char* file, uint32_t line, long)
+    -> decltype(Logger(file, static_cast<int>(line), c10::GLOG_FATAL)) {
+  return Logger(file, static_cast<int>(line), c10::GLOG_FATAL);
+}
+void check_failed(const char* function, const char* file, uint32_t line, const std::string& text) {
+  fatal_logger<c10::MessageLogger>(function, file, line, 0).stream() << text;
+}
 void append(std::string& to, double number) {
   std::ostringstream text;
   text << number;
   to += text.str();
 }
+template <typename T>
+static void append_all(std::string& to, const std::vector<T>& items) {
+  std::ostringstream text;
+  text << items;  // of c10/util/Logging.h, which is not how an ArrayRef is written
+  to += text.str();
+}
+void append(std::string& to, const std::vector<int64_t>& items) { append_all(to, items); }
+void append(std::string& to, const std::vector<double>& items) { append_all(to, items); }
 void append(std::string& to, const Tensor& tensor) {
   std::ostringstream text;
   text << tensor;
@@ -170,6 +196,49 @@ void assign(const Tensor& to, const Tensor& from) { to.copy_(from); }
 void assign(const Tensor& to, const Scalar& value) { to.fill_(value); }
 
 namespace {
+std::vector<at::indexing::TensorIndex> indices_of(const Index* items, size_t length) {
+  const auto symbolic = [](std::optional<int64_t> value) {
+    return value ? std::optional<c10::SymInt>(*value) : std::nullopt;
+  };
+  std::vector<at::indexing::TensorIndex> indices;
+  for (const Index* item = items; item != items + length; ++item) {
+    switch (item->kind) {
+      case IndexKind::None: indices.emplace_back(at::indexing::None); break;
+      case IndexKind::Ellipsis: indices.emplace_back(at::indexing::Ellipsis); break;
+      case IndexKind::Integer: indices.emplace_back(item->start.value()); break;
+      case IndexKind::Boolean: indices.emplace_back(item->start.value() != 0); break;
+      case IndexKind::Tensor: indices.emplace_back(borrowed(item->tensor)); break;
+      case IndexKind::Slice:
+        indices.emplace_back(
+            at::indexing::Slice(symbolic(item->start), symbolic(item->stop), symbolic(item->step)));
+        break;
+    }
+  }
+  return indices;
+}
+using OptionalTensors = c10::List<std::optional<Tensor>>;
+}  // namespace
+
+Tensor index(const Tensor& x, const Index* items, size_t length) { return x.index(indices_of(items, length)); }
+void index_put(const Tensor& to, const Index* items, size_t length, const Tensor& value) {
+  Tensor x = to;
+  x.index_put_(indices_of(items, length), value);
+}
+void index_put(const Tensor& to, const Index* items, size_t length, const Scalar& value) {
+  Tensor x = to;
+  x.index_put_(indices_of(items, length), value);
+}
+void tensor_list(void* where) { new (where) OptionalTensors(); }
+void tensor_list_copy(void* where, const void* other) {
+  new (where) OptionalTensors(*static_cast<const OptionalTensors*>(other));
+}
+void tensor_list_destroy(void* where) noexcept { static_cast<OptionalTensors*>(where)->~OptionalTensors(); }
+void tensor_list_push(void* where, const Tensor* item) {
+  static_cast<OptionalTensors*>(where)->push_back(item ? std::optional<Tensor>(*item) : std::nullopt);
+}
+size_t tensor_list_size(const void* where) { return static_cast<const OptionalTensors*>(where)->size(); }
+
+namespace {
 at::TensorOptions options_of(c10::ScalarType type, c10::Device device, bool grad) {
   return at::TensorOptions().dtype(type).device(device).requires_grad(grad);
 }
@@ -180,6 +249,14 @@ Tensor from_blob(void* data, Extent sizes, const Extent* strides, c10::ScalarTyp
   auto options = options_of(type, device, grad);
   return strides ? torch::from_blob(data, ints(sizes), ints(*strides), options)
                  : torch::from_blob(data, ints(sizes), options);
+}
+Tensor from_blob(void* data, Extent sizes, const Extent* strides, void (*deleter)(void*, void*), void (*forget)(void*),
+                 void* context, c10::ScalarType type, c10::Device device, bool grad) {
+  auto options = options_of(type, device, grad);
+  std::shared_ptr<void> kept(context, forget);
+  auto free = [kept, deleter](void* memory) { deleter(kept.get(), memory); };
+  return strides ? torch::from_blob(data, ints(sizes), ints(*strides), free, options)
+                 : torch::from_blob(data, ints(sizes), free, options);
 }
 Tensor copy_of(const void* data, Extent sizes, c10::ScalarType of_data, c10::ScalarType type, c10::Device device, bool grad) {
   at::AutoDispatchBelowADInplaceOrView guard;
@@ -207,6 +284,10 @@ void below_autograd_leave(uint64_t added) {
 }
 bool grad_enabled() { return c10::GradMode::is_enabled(); }
 void set_grad_enabled(bool enabled) { c10::GradMode::set_enabled(enabled); }
+void* enter_inference(bool enabled) { return new c10::InferenceMode(enabled); }
+void leave_inference(void* guard) noexcept { delete static_cast<c10::InferenceMode*>(guard); }
+void manual_seed(uint64_t seed) { at::manual_seed(seed); }
+bool has_cuda() { return at::hasCUDA(); }
 
 #ifdef SLIM_WITH_CUDA
 namespace {

@@ -121,6 +121,8 @@ class ArrayRef {
 
   constexpr iterator begin() const { return Data; }
   constexpr iterator end() const { return Data + Length; }
+  constexpr std::reverse_iterator<iterator> rbegin() const { return std::reverse_iterator<iterator>(end()); }
+  constexpr std::reverse_iterator<iterator> rend() const { return std::reverse_iterator<iterator>(begin()); }
   constexpr bool empty() const { return Length == 0; }
   constexpr const T* data() const { return Data; }
   constexpr size_t size() const { return Length; }
@@ -217,7 +219,13 @@ struct Device final {
 class Stream;
 class TensorImpl;
 class DispatchKeySet;
-struct Storage;
+// Declared for the operators that take one; whoever makes one is told by the linker.
+struct Storage {
+  C10_API Storage(const Storage&);
+  C10_API ~Storage();
+ private:
+  void* impl_;
+};
 template <typename T>
 class List;
 template <typename T>

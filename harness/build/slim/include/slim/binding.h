@@ -36,6 +36,19 @@ struct Parameter<c10::Device> {
   c10::Device& get() { return value; }
   static std::string name() { return name_of(static_cast<const c10::Device*>(nullptr), true); }
 };
+template <>
+struct Parameter<const char*> {
+  std::string text;
+  const char* value = nullptr;
+  bool load(PyObject* object, bool convert) {
+    if (is_none(object)) return convert;
+    bool fits = binding::load(object, convert, text);
+    value = text.c_str();
+    return fits;
+  }
+  const char*& get() { return value; }
+  static std::string name() { return Parameter<std::string>::name(); }
+};
 template <typename T>
 struct Parameter<std::optional<T>> {
   std::optional<T> value;
@@ -47,28 +60,102 @@ struct Parameter<std::optional<T>> {
     return true;
   }
   std::optional<T>& get() { return value; }
-  static std::string name() { return Parameter<T>::name() + " | None"; }
+  static std::string name() { return container_name(Container::Optional, Parameter<T>::name(), true); }
 };
+
+// The elements of a container, as pybind11's caster of that container finds them.
+struct Items {
+  std::vector<PyObject*> all;
+  Items() = default;
+  Items(const Items&) = delete;
+  ~Items() { for (PyObject* item : all) drop(item); }
+};
+template <typename T, typename Use>
+bool load_each(PyObject* object, bool convert, Container container, Use use) {
+  Items items;
+  if (!items_of(object, convert, container, items.all)) return false;
+  for (PyObject* item : items.all) {
+    Parameter<T> inner;
+    if (!inner.load(item, convert)) return false;
+    use(std::move(inner.get()));
+  }
+  return true;
+}
 template <typename T>
 struct Parameter<std::vector<T>> {
   std::vector<T> value;
   bool load(PyObject* object, bool convert) {
-    if (!is_sequence(object)) return false;
-    int64_t length = length_of(object);
-    value.reserve(length);
-    for (int64_t i = 0; i < length; ++i) {
-      PyObject* item = item_of(object, i);
-      Parameter<T> inner;
-      bool fits = inner.load(item, convert);
-      drop(item);
-      if (!fits) return false;
-      value.push_back(std::move(inner.get()));
+    return load_each<T>(object, convert, Container::List, [&](T&& item) { value.push_back(std::move(item)); });
+  }
+  std::vector<T>& get() { return value; }
+  static std::string name() { return container_name(Container::List, Parameter<T>::name(), true); }
+};
+template <typename T, size_t N>
+struct Parameter<std::array<T, N>> {
+  std::array<T, N> value;
+  bool load(PyObject* object, bool convert) {
+    size_t found = 0;
+    const auto keep = [&](T&& item) { if (found++ < N) value[found - 1] = std::move(item); };
+    return load_each<T>(object, convert, Container::List, keep) && found == N;
+  }
+  std::array<T, N>& get() { return value; }
+  static std::string name() { return array_name(Parameter<T>::name(), N, true); }
+};
+template <typename Set>
+struct SetParameter {
+  using T = typename Set::value_type;
+  Set value;
+  bool load(PyObject* object, bool convert) {
+    return load_each<T>(object, convert, Container::Set, [&](T&& item) { value.insert(std::move(item)); });
+  }
+  Set& get() { return value; }
+  static std::string name() { return container_name(Container::Set, Parameter<T>::name(), true); }
+};
+template <typename Map>
+struct MapParameter {
+  using K = typename Map::key_type;
+  using V = typename Map::mapped_type;
+  Map value;
+  bool load(PyObject* object, bool convert) {
+    Items items;
+    if (!items_of(object, convert, Container::Map, items.all)) return false;
+    for (size_t i = 0; i < items.all.size(); i += 2) {
+      Parameter<K> key;
+      Parameter<V> entry;
+      if (!key.load(items.all[i], convert) || !entry.load(items.all[i + 1], convert)) return false;
+      value.emplace(std::move(key.get()), std::move(entry.get()));
     }
     return true;
   }
-  std::vector<T>& get() { return value; }
-  static std::string name() { return "list[" + Parameter<T>::name() + "]"; }
+  Map& get() { return value; }
+  static std::string name() {
+    return container_name(Container::Map, Parameter<K>::name() + ", " + Parameter<V>::name(), true);
+  }
 };
+template <typename Tuple, typename... T>
+struct TupleParameter {
+  std::tuple<Parameter<std::decay_t<T>>...> slots;
+  std::optional<Tuple> value;
+  bool load(PyObject* object, bool convert) {
+    Items items;
+    if (!items_of(object, convert, Container::Tuple, items.all) || items.all.size() != sizeof...(T)) return false;
+    size_t next = 0;
+    bool fits = true;
+    std::apply([&](auto&... slot) { ((fits = fits && slot.load(items.all[next++], convert)), ...); }, slots);
+    if (fits) std::apply([&](auto&... slot) { value.emplace(std::move(slot.get())...); }, slots);
+    return fits;
+  }
+  Tuple& get() { return *value; }
+  static std::string name() {
+    std::string inner;
+    ((inner += (inner.empty() ? "" : ", ") + Parameter<std::decay_t<T>>::name()), ...);
+    return container_name(Container::Tuple, inner, true);
+  }
+};
+template <typename... T>
+struct Parameter<std::tuple<T...>> : TupleParameter<std::tuple<T...>, T...> {};
+template <typename A, typename B>
+struct Parameter<std::pair<A, B>> : TupleParameter<std::pair<A, B>, A, B> {};
 template <typename T>
 struct Parameter<c10::ArrayRef<T>> {
   Parameter<std::vector<T>> list;
@@ -101,7 +188,7 @@ struct Result<const char*> {
 template <typename T>
 struct Result<std::optional<T>> {
   static PyObject* make(const std::optional<T>& value) { return value ? Result<T>::make(*value) : make_none(); }
-  static std::string name() { return Result<T>::name() + " | None"; }
+  static std::string name() { return container_name(Container::Optional, Result<T>::name(), false); }
 };
 template <typename T>
 struct Result<std::vector<T>> {
@@ -110,7 +197,38 @@ struct Result<std::vector<T>> {
     for (size_t i = 0; i < values.size(); ++i) set_item(list, i, Result<T>::make(values[i]));
     return list;
   }
-  static std::string name() { return "list[" + Result<T>::name() + "]"; }
+  static std::string name() { return container_name(Container::List, Result<T>::name(), false); }
+};
+template <typename T, size_t N>
+struct Result<std::array<T, N>> {
+  static PyObject* make(const std::array<T, N>& values) {
+    PyObject* list = make_list(N);
+    for (size_t i = 0; i < N; ++i) set_item(list, i, Result<T>::make(values[i]));
+    return list;
+  }
+  static std::string name() { return array_name(Result<T>::name(), N, false); }
+};
+template <typename Set>
+struct SetResult {
+  static PyObject* make(const Set& values) {
+    PyObject* set = make_set();
+    for (const auto& value : values) add_item(set, Result<typename Set::value_type>::make(value));
+    return set;
+  }
+  static std::string name() { return container_name(Container::Set, Result<typename Set::value_type>::name(), false); }
+};
+template <typename Map>
+struct MapResult {
+  using K = typename Map::key_type;
+  using V = typename Map::mapped_type;
+  static PyObject* make(const Map& values) {
+    PyObject* dict = make_dict();
+    for (const auto& entry : values) add_pair(dict, Result<K>::make(entry.first), Result<V>::make(entry.second));
+    return dict;
+  }
+  static std::string name() {
+    return container_name(Container::Map, Result<K>::name() + ", " + Result<V>::name(), false);
+  }
 };
 template <typename... T>
 struct Result<std::tuple<T...>> {
@@ -122,9 +240,9 @@ struct Result<std::tuple<T...>> {
     return tuple;
   }
   static std::string name() {
-    std::string text;
-    ((text += (text.empty() ? "tuple[" : ", ") + Result<T>::name()), ...);
-    return text + "]";
+    std::string inner;
+    ((inner += (inner.empty() ? "" : ", ") + Result<T>::name()), ...);
+    return container_name(Container::Tuple, inner, false);
   }
 };
 template <typename A, typename B>
@@ -134,6 +252,26 @@ struct Result<std::pair<A, B>> {
   }
   static std::string name() { return Result<std::tuple<A, B>>::name(); }
 };
+
+// Containers that are read only where a source names them.
+#ifdef SLIM_MAP
+template <typename K, typename V>
+struct Parameter<std::map<K, V>> : MapParameter<std::map<K, V>> {};
+template <typename K, typename V>
+struct Result<std::map<K, V>> : MapResult<std::map<K, V>> {};
+#endif
+#ifdef SLIM_UNORDERED_MAP
+template <typename K, typename V>
+struct Parameter<std::unordered_map<K, V>> : MapParameter<std::unordered_map<K, V>> {};
+template <typename K, typename V>
+struct Result<std::unordered_map<K, V>> : MapResult<std::unordered_map<K, V>> {};
+#endif
+#ifdef SLIM_SET
+template <typename T>
+struct Parameter<std::set<T>> : SetParameter<std::set<T>> {};
+template <typename T>
+struct Result<std::set<T>> : SetResult<std::set<T>> {};
+#endif
 
 // The GIL, released for one call where `py::call_guard<py::gil_scoped_release>()` asks for it.
 struct ReleasedGil {
@@ -150,11 +288,15 @@ A pass(P& parameter) {
 }
 
 template <typename F, typename Guard, typename R, typename... A>
-PyObject* call(void* target, PyObject* const* arguments, bool convert) {
+PyObject* call(void* target, PyObject* const* given, [[maybe_unused]] const Argument* arguments, bool convert) {
   std::tuple<Parameter<std::decay_t<A>>...> slots;
   bool fits = true;
   size_t next = 0;
-  std::apply([&](auto&... slot) { ((fits = fits && slot.load(arguments[next++], convert)), ...); }, slots);
+  [[maybe_unused]] const auto load_next = [&](auto& slot) {
+    const size_t i = next++;
+    return slot.load(given[i], convert && arguments[i].convert);
+  };
+  std::apply([&](auto&... slot) { ((fits = fits && load_next(slot)), ...); }, slots);
   if (!fits) return nullptr;
   auto invoke = [&](auto&... slot) -> R {
     [[maybe_unused]] Guard guard;
@@ -176,20 +318,36 @@ std::string result_name() {
 
 }  // namespace slim::binding
 
+#ifdef SLIM_OBJECTS
+#include <slim/objects.h>
+#endif
+
 namespace pybind11 {
 
+#ifndef SLIM_OBJECTS
 struct none {};
+#endif
 
 // py::arg("x"), py::arg("x") = value.
 struct arg {
   const char* name;
   PyObject* otherwise = nullptr;
+  bool convert = true;
+  bool takes_none = true;
   constexpr explicit arg(const char* name) : name(name) {}
+  arg& noconvert(bool flag = true) {
+    convert = !flag;
+    return *this;
+  }
+  arg& none(bool flag = true) {
+    takes_none = flag;
+    return *this;
+  }
   template <typename T>
   arg operator=(const T& value) const {
     using Plain = std::conditional_t<std::is_array_v<T>, const char*, T>;
     arg with(*this);
-    if constexpr (std::is_same_v<T, std::nullopt_t> || std::is_same_v<T, none>) with.otherwise = slim::binding::make_none();
+    if constexpr (std::is_same_v<T, std::nullopt_t> || std::is_same_v<T, ::pybind11::none>) with.otherwise = slim::binding::make_none();
     else with.otherwise = slim::binding::Result<Plain>::make(value);
     return with;
   }
@@ -198,9 +356,33 @@ namespace literals {
 constexpr arg operator""_a(const char* name, size_t) { return arg(name); }
 }  // namespace literals
 
+// How a result is owned, which no type that is passed by value asks about.
+enum class return_value_policy : uint8_t {
+  automatic, automatic_reference, take_ownership, copy, move, reference, reference_internal
+};
+struct kw_only {};
+struct pos_only {};
+
 struct gil_scoped_release {
   slim::binding::ReleasedGil released;
 };
+class gil_scoped_acquire {
+  int state_ = slim::binding::hold_gil();
+
+ public:
+  gil_scoped_acquire() = default;
+  gil_scoped_acquire(const gil_scoped_acquire&) = delete;
+  ~gil_scoped_acquire() { slim::binding::leave_gil(state_); }
+};
+
+// Which of several functions of one name is meant.
+template <typename... A>
+struct overload_cast_of {
+  template <typename R>
+  constexpr auto operator()(R (*function)(A...)) const noexcept -> R (*)(A...) { return function; }
+};
+template <typename... A>
+constexpr overload_cast_of<A...> overload_cast{};
 template <typename Guard>
 struct call_guard;
 template <>
@@ -219,6 +401,12 @@ class module_ {
     void operator=(const std::string& text) { slim::binding::set_doc(module, text.c_str()); }
   };
   Doc doc() { return {created_}; }
+  module_ def_submodule(const char* name, const char* doc = nullptr) {
+    return module_(slim::binding::submodule(created_, name, doc));
+  }
+#ifdef SLIM_OBJECTS
+  static object import(const char* name) { return reinterpret_steal<object>(slim::binding::import_module(name)); }
+#endif
 
   struct Attribute {
     PyObject* module;
@@ -293,6 +481,11 @@ struct Extras {
   const char* doc = "";
   std::vector<pybind11::arg> arguments;
   bool release = false;
+  std::optional<size_t> positional;
+  size_t nameless = 0;
+  void add(pybind11::return_value_policy) {}
+  void add(const pybind11::kw_only&) { positional = arguments.size(); }
+  void add(const pybind11::pos_only&) { nameless = arguments.size(); }
   void add(const char* text) { doc = text; }
   void add(const pybind11::arg& argument) { arguments.push_back(argument); }
   void add(const pybind11::call_guard<pybind11::gil_scoped_release>&) { release = true; }
@@ -305,12 +498,15 @@ void define(PyObject* module, const char* name, F function, const Extras& extras
     const pybind11::arg& given = extras.arguments[i];
     arguments[i].name = given.name;
     arguments[i].otherwise = given.otherwise;
+    arguments[i].convert = given.convert;
+    arguments[i].none = given.takes_none;
   }
   // Both live as long as the module, which is as long as the process.
   auto* kept = new std::vector<Argument>(std::move(arguments));
   auto* target = new F(std::move(function));
   add_function(module, name, Overload{extras.doc, extras.release ? released : held, target, kept->data(), kept->size(),
-                                      std::move(result), wrapped});
+                                      extras.positional.value_or(kept->size()), extras.nameless, std::move(result),
+                                      wrapped});
 }
 
 }  // namespace slim::binding

@@ -80,6 +80,17 @@ std::string str(const Pieces&... pieces) { return slim::message("", pieces...); 
                  #cond " INTERNAL ASSERT FAILED at \"" __FILE__ "\":" C10_STRINGIZE(__LINE__)           \
                        ", please report a bug to PyTorch. " + ::slim::message("", ##__VA_ARGS__));      \
   }
+#define SLIM_CHECK_OP(a, b, op)                                                                         \
+  (C10_LIKELY((a)op(b)) ? (void)0                                                                       \
+                        : ::slim::check_failed(__func__, __FILE__, static_cast<uint32_t>(__LINE__),     \
+                                               ::c10::str("Check failed: " #a " " #op " " #b " (", (a), \
+                                                          " vs. ", (b), "). ")))
+#define TORCH_CHECK_EQ(a, b) SLIM_CHECK_OP(a, b, ==)
+#define TORCH_CHECK_NE(a, b) SLIM_CHECK_OP(a, b, !=)
+#define TORCH_CHECK_LE(a, b) SLIM_CHECK_OP(a, b, <=)
+#define TORCH_CHECK_LT(a, b) SLIM_CHECK_OP(a, b, <)
+#define TORCH_CHECK_GE(a, b) SLIM_CHECK_OP(a, b, >=)
+#define TORCH_CHECK_GT(a, b) SLIM_CHECK_OP(a, b, >)
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...)
 #define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
 #define AT_ASSERTM(cond, ...) TORCH_CHECK(cond, ##__VA_ARGS__)

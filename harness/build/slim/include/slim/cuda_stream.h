@@ -39,6 +39,7 @@ inline void setCurrentCUDAStream(CUDAStream stream) { slim::cuda_set_stream(stre
 inline c10::DeviceIndex current_device() { return static_cast<c10::DeviceIndex>(slim::cuda_current_device()); }
 inline c10::DeviceIndex device_count() noexcept { return static_cast<c10::DeviceIndex>(slim::cuda_device_count()); }
 inline void set_device(c10::DeviceIndex index) { slim::cuda_exchange_device(index); }
+C10_API void device_synchronize();
 
 }  // namespace c10::cuda
 

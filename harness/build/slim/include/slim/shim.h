@@ -77,8 +77,12 @@ SLIM_API void list_ref_destroy(void* where) noexcept;
 // Errors and warnings. `kind` picks the class, and with it the Python exception.
 enum class ErrorKind { Error, Index, Value, Type, NotImplemented, LinAlg };
 [[noreturn]] SLIM_API void fail(ErrorKind, const char* function, const char* file, uint32_t line, const std::string&);
+// TORCH_CHECK_EQ and its like, whose message libtorch's own logger makes into an error.
+SLIM_API void check_failed(const char* function, const char* file, uint32_t line, const std::string& text);
 SLIM_API void warn(const char* function, const char* file, uint32_t line, const std::string&);
 SLIM_API void append(std::string&, double);
+SLIM_API void append(std::string&, const std::vector<int64_t>&);
+SLIM_API void append(std::string&, const std::vector<double>&);
 SLIM_API void append(std::string&, const at::Tensor&);
 
 // Operators of tensors; one entry for all, since no identifier of a source says which of them it uses.
@@ -95,8 +99,28 @@ SLIM_API at::Tensor select(const at::Tensor&, const at::Tensor& index);
 SLIM_API void assign(const at::Tensor&, const at::Tensor&);
 SLIM_API void assign(const at::Tensor&, const c10::Scalar&);
 
+// Indexing with integers, slices and tensors: what `x.index({...})` was given, one item each.
+enum class IndexKind : int { None, Ellipsis, Integer, Boolean, Slice, Tensor };
+struct Index {
+  IndexKind kind;
+  std::optional<int64_t> start, stop, step;  // of a slice; `start` alone of an integer and a boolean
+  Impl* tensor;                              // borrowed
+};
+SLIM_API at::Tensor index(const at::Tensor&, const Index*, size_t length);
+SLIM_API void index_put(const at::Tensor&, const Index*, size_t length, const at::Tensor&);
+SLIM_API void index_put(const at::Tensor&, const Index*, size_t length, const c10::Scalar&);
+
+// c10::List<std::optional<Tensor>>: one pointer that libtorch counts.
+SLIM_API void tensor_list(void* where);
+SLIM_API void tensor_list_copy(void* where, const void* other);
+SLIM_API void tensor_list_destroy(void* where) noexcept;
+SLIM_API void tensor_list_push(void* where, const at::Tensor*);
+SLIM_API size_t tensor_list_size(const void* where);
+
 // New tensors over given memory: a view of it, or a copy with another dtype on another device.
 SLIM_API at::Tensor from_blob(void* data, Extent sizes, const Extent* strides, c10::ScalarType, c10::Device, bool grad);
+SLIM_API at::Tensor from_blob(void* data, Extent sizes, const Extent* strides, void (*deleter)(void* context, void* data),
+                              void (*forget)(void* context), void* context, c10::ScalarType, c10::Device, bool grad);
 SLIM_API at::Tensor copy_of(const void* data, Extent sizes, c10::ScalarType of_data, c10::ScalarType, c10::Device, bool grad);
 SLIM_API at::Tensor to_device(const at::Tensor&, c10::DeviceType);
 SLIM_API at::Tensor to_type(const at::Tensor&, c10::ScalarType);
@@ -110,6 +134,10 @@ SLIM_API uint64_t below_autograd_enter();
 SLIM_API void below_autograd_leave(uint64_t);
 SLIM_API bool grad_enabled();
 SLIM_API void set_grad_enabled(bool);
+SLIM_API void* enter_inference(bool enabled);
+SLIM_API void leave_inference(void*) noexcept;
+SLIM_API void manual_seed(uint64_t);
+SLIM_API bool has_cuda();
 
 // CUDA. Defined only in a library built with a CUDA torch.
 SLIM_API void cuda_check(int error, const char* file, const char* function, uint32_t line);

@@ -17,11 +17,19 @@ struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone
 #endif
 #endif
 
+#ifdef SLIM_MAYBE_OWNED
+#include <c10/util/MaybeOwned.h>
+#endif
+#ifdef SLIM_ACCUMULATE
+#include <c10/util/accumulate.h>
+#endif
+
 namespace at {
 
 struct Generator;
 class Tensor;
 class OptionalTensorRef;
+namespace indexing { struct TensorIndex; }
 using TensorList = c10::ArrayRef<Tensor>;
 // The names of dimensions, which torch gave up after 2.11. Overloads mention them; nobody can make one here.
 class Dimname {
@@ -181,6 +189,18 @@ class TORCH_API Tensor : public TensorBase {
     slim::binary_in_place(slim::Binary::name, *this, other);                                            \
     return *this;                                                                                       \
   }
+#ifdef SLIM_MAYBE_OWNED
+  c10::MaybeOwned<Tensor> expect_contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) const&;
+  c10::MaybeOwned<Tensor> expect_contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) && = delete;
+#endif
+#ifdef SLIM_INDEX
+  Tensor index(c10::ArrayRef<indexing::TensorIndex> indices) const;
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  Tensor& index_put_(c10::ArrayRef<indexing::TensorIndex> indices, const Tensor& value);
+  Tensor& index_put_(c10::ArrayRef<indexing::TensorIndex> indices, const c10::Scalar& value);
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& value);
+  Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const c10::Scalar& value);
+#endif
   SLIM_IN_PLACE(+=, Add)
   SLIM_IN_PLACE(-=, Sub)
   SLIM_IN_PLACE(*=, Mul)
@@ -235,6 +255,25 @@ struct NoGradGuard : AutoGradMode {
   NoGradGuard() : AutoGradMode(false) {}
 };
 
+// at::manual_seed, at::globalContext(): the settings whose functions libtorch exports.
+inline void manual_seed(uint64_t seed) { slim::manual_seed(seed); }
+inline bool hasCUDA() { return slim::has_cuda(); }
+class TORCH_API Context {
+ public:
+  static bool hasCUDA() { return slim::has_cuda(); }
+  bool userEnabledCuDNN() const;
+  void setUserEnabledCuDNN(bool);
+  bool benchmarkCuDNN() const;
+  void setBenchmarkCuDNN(bool);
+  bool deterministicCuDNN() const;
+  void setDeterministicCuDNN(bool);
+  bool deterministicAlgorithms() const;
+  bool allowTF32CuBLAS() const;
+  void setAllowTF32CuBLAS(bool);
+  void setAllowTF32CuDNN(bool);
+};
+TORCH_API Context& globalContext();
+
 // A device that is current while the guard lives.
 class OptionalDeviceGuard {
   void* entered_ = nullptr;
@@ -263,6 +302,23 @@ inline Tensor from_blob(void* data, c10::IntArrayRef sizes, c10::IntArrayRef str
                          options.requires_grad());
 }
 
+template <typename Deleter, typename = std::enable_if_t<std::is_invocable_v<Deleter&, void*>>>
+Tensor from_blob(void* data, c10::IntArrayRef sizes, const Deleter& deleter, const c10::TensorOptions& options = {}) {
+  return slim::from_blob(
+      data, {sizes.data(), sizes.size()}, nullptr, [](void* kept, void* memory) { (*static_cast<Deleter*>(kept))(memory); },
+      [](void* kept) { delete static_cast<Deleter*>(kept); }, new Deleter(deleter), options.dtype().toScalarType(),
+      options.device(), options.requires_grad());
+}
+template <typename Deleter, typename = std::enable_if_t<std::is_invocable_v<Deleter&, void*>>>
+Tensor from_blob(void* data, c10::IntArrayRef sizes, c10::IntArrayRef strides, const Deleter& deleter,
+                 const c10::TensorOptions& options = {}) {
+  slim::Extent given{strides.data(), strides.size()};
+  return slim::from_blob(
+      data, {sizes.data(), sizes.size()}, &given, [](void* kept, void* memory) { (*static_cast<Deleter*>(kept))(memory); },
+      [](void* kept) { delete static_cast<Deleter*>(kept); }, new Deleter(deleter), options.dtype().toScalarType(),
+      options.device(), options.requires_grad());
+}
+
 inline std::optional<c10::Device> device_of(const Tensor& tensor) {
   return tensor.defined() ? std::optional<c10::Device>(tensor.device()) : std::nullopt;
 }
@@ -286,8 +342,25 @@ class c10::IListRef<at::Tensor> {
 };
 
 namespace c10 {
+// While one lives, tensors are made without autograd's bookkeeping.
+class InferenceMode {
+  void* entered_;
+
+ public:
+  explicit InferenceMode(bool enabled = true) : entered_(slim::enter_inference(enabled)) {}
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+  ~InferenceMode() { slim::leave_inference(entered_); }
+};
 using at::DeviceGuard;
 using at::OptionalDeviceGuard;
 }  // namespace c10
+
+#ifdef SLIM_MAYBE_OWNED
+#include <slim/maybe_owned.h>
+#endif
+#ifdef SLIM_INDEX
+#include <slim/indexing.h>
+#endif
 
 #include <slim_operators.inc>

@@ -17,6 +17,9 @@ constexpr auto kU8 = kUInt8, kI8 = kInt8, kI16 = kInt16, kI32 = kInt32, kI64 = k
 constexpr auto kF16 = kFloat16, kF32 = kFloat32, kF64 = kFloat64;
 
 namespace autograd {
+using Variable = at::Tensor;
+using variable_list = std::vector<Variable>;
+using tensor_list = std::vector<at::Tensor>;
 inline at::Tensor make_variable(at::Tensor data, bool requires_grad = false) {
   if (requires_grad) slim::set_requires_grad(data.unsafeGetTensorImpl(), true);
   return data;
