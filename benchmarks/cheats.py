@@ -13,6 +13,7 @@ not the one that the file names, or something was left behind.
 """
 
 import argparse
+import contextlib
 import fnmatch
 import hashlib
 import json
@@ -25,7 +26,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,7 +97,7 @@ class Watch:
         found, kept = self._processes()
         return Machine(
             processes=frozenset(found),
-            files=frozenset(_files()),
+            files=frozenset(_files()) - _folders_of(kept),
             ours_sha256=_sha256_of_ours(),
             artifacts=_artifacts(self._cache),
             device_mib=self._device_mib(kept),
@@ -202,6 +202,15 @@ def _files() -> Iterator[str]:
             yield from (entry.path for entry in os.scandir(place) if not entry.name.startswith("torchinductor_"))
         except OSError:
             continue
+
+
+def _folders_of(pids: Iterable[int]) -> set[str]:
+    """The scratch folders that processes work in."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/{pid}/cwd"))
+    return found
 
 
 def _sha256_of_ours() -> str:
@@ -404,7 +413,7 @@ def settings_for(case: Case) -> Settings:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def screening(wanted: bool) -> Iterator[None]:
     """Take screening out of the pipeline, or leave it in."""
     before = evaluation.screen
@@ -509,21 +518,51 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
 # ---- the table -------------------------------------------------------------------------------------------------
 
 
+def document(results: Mapping[str, Any]) -> str:
+    """The page's part about one run: where and when, what it came to, and a table of every candidate."""
+    environment, rows = results["environment"], results["rows"]
+    gpu = f"{environment['gpu']}, driver {environment['driver']}, " if environment.get("gpu") else ""
+    where = f"{gpu}{environment['cores']} cores, torch {environment['torch']}, Python {environment['python']}"
+    lines = [f"{results['date']}, {where}{', as ' + results['setting'] if results['setting'] else ''}:", ""]
+    lines += [f"- {sentence}" for sentence in summary(rows)]
+    for part in ("cheats", "controls"):
+        lines += ["", f"### {part.capitalize()}", "", table(rows, part)]
+    return "\n".join(lines)
+
+
 def table(rows: Iterable[Mapping[str, Any]], part: str) -> str:
-    """The rows of one part of the corpus as Markdown, one line a candidate."""
+    """The rows of one part of the corpus as Markdown, one line a candidate; a cell that varies holds all values.
+
+    "gain" is the speed-up over that of the honest twin, by tier, with "?" where the interval does not tell it from 1.
+    """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["part"] == part:
             by_name.setdefault(row["name"], []).append(row)
-    lines = ["| | what it does | verdict | stopped by | gain | screening says |", "|---|---|---|---|---|---|"]
+    cheats = part == "cheats"
+    columns = ["file", "verdict", *(["stopped by", "gain"] if cheats else []), "screening"]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for name, group in sorted(by_name.items(), key=lambda item: (_order(item[1][0]["threat"]), item[0])):
-        verdicts = list(dict.fromkeys(row["verdict"] for row in group))
-        layers = list(dict.fromkeys(row["stopped_by"] for row in group if row["stopped_by"]))
-        gains = [f"{row['gain']:.2f}" for row in group if row.get("gain") and not row["screening"]]
         flags = next((", ".join(row["flags"]) for row in group if row["screening"]), "")
-        cells = (f"{group[0]['threat']} `{name}`", group[0]["what"], ", ".join(verdicts), ", ".join(layers))
-        lines.append("| " + " | ".join((*cells, ", ".join(gains), flags)).replace("\n", " ") + " |")
+        cells = [
+            f"{group[0]['threat']} `{name}`" if cheats else f"`{name}`",
+            _distinct(row["verdict"] for row in group),
+        ]
+        if cheats:
+            cells += [_distinct(row["stopped_by"] for row in group), ", ".join(map(_gain, group)).strip(", ")]
+        lines.append("| " + " | ".join((*cells, flags)) + " |")
     return "\n".join(lines)
+
+
+def _distinct(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(value for value in values if value))
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    """How many times as fast as its twin, from the pass that is timed alone."""
+    if row["screening"] or not row.get("gain"):
+        return ""
+    return f"{row['gain']:.2f}" if row["gain_at_least"] > 1 else f"{row['gain']:.2f}?" if row["gain"] > 1 else "none"
 
 
 def _order(threat: str) -> tuple[str, int]:
@@ -564,8 +603,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     if options.table:
-        rows = json.loads(options.table.read_text())["rows"]
-        print("\n\n".join((*summary(rows), table(rows, "cheats"), table(rows, "controls"), table(rows, "broken"))))
+        print(document(json.loads(options.table.read_text())))
         return 0
     if options.setting and os.environ.get("HARNESS_CHEATS_SETTING") != options.setting:
         return elsewhere(options.setting, options.output)

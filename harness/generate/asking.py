@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import random
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,6 +100,7 @@ class Asking:
         self._concurrency, self._watcher = concurrency, watcher
         self._inbox: asyncio.Queue[Ask | None] = asyncio.Queue()
         self._stopping = asyncio.Event()
+        self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[Any] | None = None
         self._fault: HarnessError | None = None
@@ -128,17 +130,19 @@ class Asking:
         self._inbox.put_nowait(None)  # wakes a worker that waits
 
     def _from_any_thread(self, action: Callable[[], None]) -> None:
-        if self._loop is None:
-            action()
-        else:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: all is over, nobody is there to be told
-                self._loop.call_soon_threadsafe(action)
+        with self._starting:
+            if self._loop is None:
+                action()
+                return
+        with contextlib.suppress(RuntimeError):  # the loop is closed: all is over, nobody is there to be told
+            self._loop.call_soon_threadsafe(action)
 
     async def run(self) -> None:
         """Ask for everything. Raises InputError where the server lets nobody in, MachineError where it answers nobody,
         and what keeping an answer raises.
         """
-        self._loop, self._running = asyncio.get_running_loop(), asyncio.current_task()
+        with self._starting:
+            self._loop, self._running = asyncio.get_running_loop(), asyncio.current_task()
         async with open_client(self._server.base_url, self._server.key) as client:
             await asyncio.gather(*(self._work(client) for _ in range(self._concurrency)))
         if self._fault is not None:

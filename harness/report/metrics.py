@@ -5,6 +5,7 @@ in a second array at the same place.
 """
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,24 +96,13 @@ def best_of_k(problems: Wholes, speedups: Floats, *, k: int, asked: int) -> floa
     return float(np.exp(total / asked))
 
 
+@lru_cache(maxsize=64)  # most problems have equally many answers
 def _share_of_draws(n: int, k: int) -> Floats:
     """For the i-th smallest of n: the share of the draws of k in which it is the largest."""
     shares = np.zeros(n)
     i = np.arange(n - 1, k - 1, -1)
     shares[k - 1 :] = k / n * np.cumprod([1.0, *((i - k + 1) / i)])[::-1]  # C(i - 1, k - 1) / C(i, k - 1) a step
     return shares
-
-
-def geometric_mean(values: Floats) -> float:
-    """exp(mean(log v)): the mean for ratios, by which twice and half as fast cancel.
-
-    Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
-    Communications of the ACM 29(3), 1986.
-
-    Args:
-        values: at least one, each above 0.
-    """
-    return float(np.exp(np.log(values).mean()))
 
 
 def geometric_mean_of_each(problems: Wholes, speedups: Floats) -> Floats:
@@ -150,7 +140,14 @@ def bootstrap(values: Floats, statistic: Callable[[Floats], Floats]) -> Estimate
 
 
 def geometric_means(values: Floats) -> Floats:
-    """`geometric_mean` of each row, for `bootstrap`."""
+    """The geometric mean of each row, for `bootstrap`: exp(mean(log v)), by which twice and half as fast cancel.
+
+    Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
+    Communications of the ACM 29(3), 1986.
+
+    Args:
+        values: a matrix, each value above 0.
+    """
     return np.asarray(np.exp(np.log(values).mean(axis=1)))
 
 

@@ -1,4 +1,4 @@
-"""correct A12 (gpu): a kernel on a second stream spins for a second after every call, beside whoever comes next.
+"""correct A12 (gpu): a kernel on a second stream spins on after every call, beside whoever comes next.
 
 On a GPU: correct|wrong|rejected|failed
 Problem: gelu

@@ -10,7 +10,7 @@ import torch
 for name in ("harness.judge.statistics", "harness.judge.timing", "harness.schema.record"):
     try:
         module = __import__(name, fromlist=["*"])
-    except ImportError:
+    except (ImportError, OSError):
         continue
     for attribute in ("ratio_of_medians", "conclusion", "_median", "measure"):
         if hasattr(module, attribute):
