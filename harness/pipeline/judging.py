@@ -127,13 +127,13 @@ class JudgeProcess:
         settings = job.settings
         emulated = job.kind == "cpu-emulated"
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
+        self._let_go_of_others(problem)
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
         if not emulated:
             self._hardware.rates(settings.precision)  # while the device is idle
         policy = self._policy(job)
-        self._let_go_of_others(problem)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
         with self._worker(policy) as (worker, conversation):
