@@ -14,7 +14,8 @@ BATCHED_FACTOR = 4.0
 take than one of many, before the round is doubted: more than launches that overlap with kernels explain."""
 EVENTS_APART = 0.05
 EVENTS_APART_MS = 0.02
-WRITE_MARGIN = 0.9
+FLOOR_MARGIN = WRITE_MARGIN = 0.9
+"""Rates are measured too, within some per cent, and a copy is not the best that memory can do."""
 _SHOWN_KERNELS = 20
 
 
@@ -54,7 +55,7 @@ def _no_custom_kernel(case: Case) -> Flag | None:
 
 def _below_roofline(case: Case) -> Flag | None:
     roofline, timing = case.roofline, case.finding.timing
-    if roofline is None or timing is None or timing.candidate_ms >= roofline.floor_ms:
+    if roofline is None or timing is None or timing.candidate_ms >= FLOOR_MARGIN * roofline.floor_ms:
         return None
     moved = (roofline.bytes_read + roofline.bytes_written) / 1e6
     detail = (

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import torch
 
 from harness.judge.problem import DTYPES
-from harness.judge.timing import median
 from harness.schema.audit import Audit
 from harness.schema.problem import Precision
 from harness.schema.record import Roofline, Timing
 
 _COPY_BYTES = {"cuda": 1 << 30, "cpu": 1 << 26}
 _MATRIX = {"cuda": 8192, "cpu": 1024}
-_REPEATS = 5
+_REPEATS = 10
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _write_floor_s(problem: Audit, rates: Rates, timing: Timing) -> float:
 
 
 def _seconds_of(work: Callable[[], object], device: torch.device) -> float:
-    """Median seconds of `work` after one call to warm up."""
+    """The shortest of some repeats of `work`, in seconds, after one call to warm up: what the device can do."""
     seconds = []
     for _ in range(_REPEATS + 1):
         if device.type == "cuda":
@@ -101,4 +100,4 @@ def _seconds_of(work: Callable[[], object], device: torch.device) -> float:
         if device.type == "cuda":
             torch.cuda.synchronize()
         seconds.append(time.monotonic() - started)
-    return median(seconds[1:])
+    return min(seconds[1:])
