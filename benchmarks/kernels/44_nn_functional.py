@@ -1,4 +1,4 @@
-"""torch::nn::functional in the wrapper: beyond the facade, for the stock toolchain."""
+"""torch::nn::functional in the wrapper."""
 
 import torch
 import torch.nn as nn

@@ -27,7 +27,7 @@ _NO_MODEL = "(no model named)"
 def table(board: Leaderboard) -> RenderableType:
     """For a terminal: fits 80 columns, and longer names show whole where there is more room."""
     if not board.rows:
-        return Text("nothing has been judged yet")
+        return Text("nothing to rank: no record, or none that fits")
     places = dict.fromkeys(_place_of(row) for row in board.rows)
     parts = [_legend(board), _figures(board), _levels(board), _at_k(board), _failures(board)]
     problems = (part for place in places for part in _place(board, place))

@@ -340,26 +340,3 @@ def test_nvcc_compiles_a_cuda_candidate_against_the_slim_headers(build: Build) -
     assert isinstance(outcome, Artifact), outcome.log
     assert outcome.toolchain == "slim", outcome.notes
     assert b"relu_kernel" in Path(outcome.path).read_bytes()
-
-
-# ---- stock ----
-
-
-@pytest.mark.slow
-def test_the_stock_toolchain_gives_the_same_bits_as_the_slim_one(shared_cache: ArtifactCache, extension: Any) -> None:
-    builder = Builder(cache=shared_cache, target="cpu", choice="stock")
-    request = REQUEST.model_copy(update={"name": "cpp_builder_test_stock"})
-    outcome = builder.build(request, deadline_s=280)
-    stock = module_of(request, outcome)
-    assert isinstance(outcome, Artifact)
-    assert outcome.toolchain == "stock"
-    x = torch.randn(1000)
-    assert torch.equal(stock.scale(x, 0.3), extension.scale(x, 0.3))
-    for arguments in ((torch.ones(2, 2), 1.0), (torch.ones(2),), (None, 1.0), (torch.ones(2), "x")):
-        messages = []
-        for module in (stock, extension):
-            with pytest.raises((RuntimeError, TypeError)) as caught:
-                module.scale(*arguments)
-            messages.append(str(caught.value))
-        assert messages[0] == messages[1]
-    assert stock.scale.__doc__ == extension.scale.__doc__

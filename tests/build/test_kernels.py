@@ -13,9 +13,11 @@ from harness.worker import capture
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "kernels"
 KERNELS = sorted(FOLDER.glob("*.py"))
-# One for each part of the facade: dispatch and half, accessors, optional and ATen, files.
-EMULATED = ("06_sigmoid_half", "17_depthwise_conv", "29_aten_wrapper", "42_from_files")
-BEYOND_THE_FACADE = ("44_nn_functional",)
+# For the parts of the facade: dispatch and half, accessors, optional and ATen, files, objects, containers, indexing.
+EMULATED = (
+    *("06_sigmoid_half", "17_depthwise_conv", "29_aten_wrapper", "42_from_files"),
+    *("45_python_parameters", "46_map_of_tensors", "47_functional_index"),
+)
 
 Run = Callable[[Path, DeviceKind, str], list[Artifact]]
 
@@ -64,7 +66,7 @@ def test_a_kernel_is_emulated_through_the_slim_headers(name: str, run_kernel: Ru
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("file", [file for file in KERNELS if file.stem not in BEYOND_THE_FACADE], ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", KERNELS, ids=lambda f: f.stem)
 def test_a_kernel_runs_on_the_device_through_the_slim_headers(file: Path, run_kernel: Run) -> None:
     if file.stem == "43_cpp_only":
         pytest.skip("is for the CPU")

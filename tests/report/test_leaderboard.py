@@ -79,7 +79,7 @@ def test_best_answers_are_listed_apart_by_device(board):
 
 
 def test_a_board_of_nothing_says_so():
-    assert drawn(leaderboard({"r": []}), 80) == "nothing has been judged yet\n"
+    assert drawn(leaderboard({"r": []}), 80) == "nothing to rank: no record, or none that fits\n"
 
 
 def test_markdown_tables_have_as_many_cells_in_every_line(board):
