@@ -21,7 +21,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -516,17 +516,47 @@ def _needs_a_gpu(row: Row) -> bool:
 # -- memory: 6.4 GB of input
 
 
+MEMORY = ("19_ReLU", "19_ReLU on 24 GB")
+_BALLAST = """
+import torch
+free, _ = torch.cuda.mem_get_info()
+held = torch.empty(free - 24 * 10**9, dtype=torch.uint8, device="cuda")
+print("held", flush=True)
+input()
+"""
+
+
 def measure_memory(bench: Bench, keys: Sequence[str]) -> Measured:
-    """What NVML says the device has in use, every 5 ms, while the ReLU document is judged at its full size."""
+    """What NVML says the device has in use, every 5 ms, while the ReLU document is judged at its full size.
+
+    Once with all of the device, once where another process leaves 24 GB of it.
+    """
     name = "19_ReLU.py"
     problem = read_problem(ROOT / "problems" / "level1" / name)
     source = (ROOT / "reference_solutions" / "level1" / name).read_text()
-    gpu = bench.session.seats[0].device.gpu
-    assert gpu is not None
     for key in keys:
-        with MemoryWatch(gpu) as watch:
-            ((_, record),) = bench.judged([Task(key, problem, source)])
+        bench.close()
+        with ballast() if key == MEMORY[1] else nullcontext():
+            gpu = bench.session.seats[0].device.gpu
+            assert gpu is not None
+            with MemoryWatch(gpu) as watch:
+                ((_, record),) = bench.judged([Task(key, problem, source)])
+        bench.close()
         yield key, {**row_of(record), "before_gb": watch.before / 1e9, "peak_gb": watch.peak / 1e9}
+
+
+@contextmanager
+def ballast() -> Iterator[None]:
+    """All but 24 GB of the device's memory are taken."""
+    command = [sys.executable, "-c", _BALLAST]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            holder.stdin.close()
 
 
 class MemoryWatch:
@@ -557,16 +587,18 @@ class MemoryWatch:
 
 
 def report_memory(rows: Rows) -> Report:
-    (row,) = rows.values()
-    lines = [
-        f"{outcome(row)}, {row['before_gb']:.1f} GB in use before, {row['peak_gb']:.1f} GB at the peak",
-        *(f"   {row['verdict']['detail'][:300]}" for _ in range("detail" in row["verdict"])),
-    ]
-    judged = kind(row) == "correct" and "timing" in row
+    lines = []
+    for key, row in rows.items():
+        lines.append(
+            f"{key}: {outcome(row)}, {row['before_gb']:.1f} GB in use before, {row['peak_gb']:.1f} at the peak"
+        )
+        lines += [f"   {row['verdict']['detail'][:300]}"] if "detail" in row["verdict"] else []
+    judged = [kind(row) == "correct" and "timing" in row for row in rows.values()]
+    peak = rows[MEMORY[0]]["peak_gb"]
     return lines, [
-        Claim("6.4 GB of input are judged and timed", judged, outcome(row)),
-        Claim("at the peak less than 30 GB are in use", row["peak_gb"] < 30, f"{row['peak_gb']:.1f} GB"),
-        Claim("and less than 24 GB", row["peak_gb"] < 24, f"{row['peak_gb']:.1f} GB"),
+        Claim("6.4 GB of input are judged and timed", judged[0], outcome(rows[MEMORY[0]])),
+        Claim("at the peak less than 30 GB are in use", peak < 30, f"{peak:.1f} GB"),
+        Claim("and so they are where 24 GB are free", judged[-1], outcome(rows[MEMORY[-1]])),
     ]
 
 
@@ -579,7 +611,7 @@ SECTIONS = (
     Section("clock", "cheats on time", 60, CHEATS, measure_clock, report_clock),
     Section("bugs", "planted bugs", 60, BUG_KEYS, measure_bugs, report_bugs, without_gpu=True),
     Section("honest", "honest kernels", 60, HONEST, measure_honest, report_honest, without_gpu=True),
-    Section("memory", "6.4 GB of input", 20, ("19_ReLU",), measure_memory, report_memory),
+    Section("memory", "6.4 GB of input", 20, MEMORY, measure_memory, report_memory),
 )
 
 
