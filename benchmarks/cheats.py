@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository is found wherever this is started from
 
 from harness.catalog import read_problem  # noqa: E402
-from harness.errors import HarnessError  # noqa: E402
+from harness.errors import HarnessError, SandboxError  # noqa: E402
 from harness.executor import run as run_stages  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
 from harness.pipeline import evaluate as evaluation  # noqa: E402
@@ -447,12 +448,17 @@ def prepared(case: Case, session: Session) -> evaluation.Draft:
 
 def judged(seat: JudgeSeat, draft: evaluation.Draft, session: Session) -> evaluation.Evaluated:
     """The verdict; a judge that does not come back is killed, which the verdict then says."""
-    timer = threading.Timer(JUDGE_S, lambda: os.kill(seat._process.pid, 9))
-    timer.start()
+    done = threading.Event()
+
+    def guard() -> None:
+        while not done.wait(JUDGE_S):  # more than once: a judge that is lost is started anew and asked again
+            os.kill(seat._process.pid, signal.SIGKILL)
+
+    threading.Thread(target=guard, daemon=True).start()
     try:
         return evaluation.settle_or_record(draft, session=session, seat=seat)
     finally:
-        timer.cancel()
+        done.set()
 
 
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
@@ -517,7 +523,12 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
         if not any(cases.values()):
             continue
         where = "cuda:0" if device == "cuda" else "cpu"
-        with open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)) as session:
+        with contextlib.ExitStack() as opened:
+            try:
+                session = opened.enter_context(open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)))
+            except SandboxError as error:
+                print(f"! the {tier} tier: {error}", flush=True)
+                continue
             results.environment = session.seats[0].seated.environment.model_dump(mode="json")
             results.layers[tier] = layers_of(session, tier)
             watch = Watch(session, on_gpu=device == "cuda")
