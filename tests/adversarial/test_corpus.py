@@ -8,6 +8,7 @@ import pytest
 from cheats import document, stopped_by
 from corpus import Entry, read_corpus
 
+from harness.intake import extract, read_submission, screen
 from harness.schema import Correct, Failed, Rejected, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,17 @@ def test_a_cheat_that_may_be_correct_for_the_sake_of_time_has_an_honest_twin():
     for entry in CORPUS:
         timed = entry.threat.startswith("A") and "correct" in map(str, entry.expected_on_gpu)
         assert not timed or entry.twin, entry.name
+
+
+@pytest.mark.parametrize("entry", [one for one in CORPUS if one.threat == "control"], ids=lambda one: one.name)
+def test_screening_rejects_no_control(entry):
+    candidate = extract(read_submission(entry.path)).outcome
+    assert [flag.rule for flag in screen(candidate) if flag.severity == "reject"] == []
+
+
+def test_screening_sees_a_cache_by_inputs():
+    (entry,) = (one for one in CORPUS if one.name == "caches_by_object")
+    assert "replay" in {flag.rule for flag in screen(extract(read_submission(entry.path)).outcome)}
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
