@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,12 +38,13 @@ sys.path.insert(0, str(ROOT))
 from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository is found wherever this is started from
 
 from harness.catalog import read_problem  # noqa: E402
-from harness.errors import HarnessError  # noqa: E402
+from harness.errors import HarnessError, SandboxError  # noqa: E402
 from harness.executor import run as run_stages  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
 from harness.pipeline import evaluate as evaluation  # noqa: E402
 from harness.pipeline.session import JudgeSeat, Session, open_session  # noqa: E402
 from harness.pipeline.settings import GIB, Settings  # noqa: E402
+from harness.sandbox import Policy  # noqa: E402
 from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
 
 TIMEOUT_S = 5.0
@@ -264,8 +266,13 @@ class Case:
 
     @property
     def key(self) -> str:
-        sha256 = hashlib.sha256(self.entry.path.read_bytes()).hexdigest()
-        return f"{self.entry.name} {self.device} {self.tier} {'on' if self.screening else 'off'} {sha256[:16]}"
+        screened = "on" if self.screening else "off"
+        return f"{self.entry.name} {self.device} {self.tier} {screened} {sha256_of(self.entry)}"
+
+
+def sha256_of(entry: Entry) -> str:
+    """The first letters of the hash of a candidate's source."""
+    return hashlib.sha256(entry.path.read_bytes()).hexdigest()[:16]
 
 
 def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | None, seconds: float) -> dict[str, Any]:
@@ -291,7 +298,6 @@ def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | Non
         "candidate_ms": timing.candidate_ms if timing else None,
         "reference_ms": timing.reference_ms if timing else None,
         "flags": sorted({flag.rule for flag in record.flags if flag.severity != "info"}),
-        "layers": list(record.sandbox.layers),
         "left_behind": left,
         "seconds": round(seconds, 3),
     }
@@ -367,11 +373,17 @@ class Results:
     device: str
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
+    layers: dict[str, list[str]] = field(default_factory=dict)
     setting: str = ""
 
     def load(self) -> None:
         if self.path is not None and self.path.exists():
-            self.rows = {row["key"]: row for row in json.loads(self.path.read_text())["rows"]}
+            kept = json.loads(self.path.read_text())
+            current = {f"{entry.name} {sha256_of(entry)}" for entry in read_corpus()}
+            self.rows = {
+                row["key"]: row for row in kept["rows"] if f"{row['name']} {row['key'].split()[-1]}" in current
+            }
+            self.environment, self.layers = kept["environment"], kept["layers"]
 
     def add(self, row: dict[str, Any]) -> None:
         self.rows[row["key"]] = row
@@ -387,18 +399,17 @@ class Results:
         add_gains(self.rows.values())
         if self.path is None:
             return
-        text = json.dumps(
-            {
-                "date": datetime.now(UTC).date().isoformat(),
-                "device": self.device,
-                "setting": self.setting,
-                "environment": self.environment,
-                "rows": list(self.rows.values()),
-            },
-            indent=1,
-        )
+        about = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "device": self.device,
+            "setting": self.setting,
+            "environment": self.environment,
+            "layers": self.layers,
+        }
+        rows = ",\n ".join(json.dumps(row) for row in self.rows.values())
+        text = json.dumps(about, indent=1)[:-2] + f',\n "rows": [\n {rows}\n ]\n}}\n'
         beside = self.path.with_suffix(".new")
-        beside.write_text(text + "\n")
+        beside.write_text(text)
         beside.replace(self.path)
 
 
@@ -437,12 +448,17 @@ def prepared(case: Case, session: Session) -> evaluation.Draft:
 
 def judged(seat: JudgeSeat, draft: evaluation.Draft, session: Session) -> evaluation.Evaluated:
     """The verdict; a judge that does not come back is killed, which the verdict then says."""
-    timer = threading.Timer(JUDGE_S, lambda: os.kill(seat._process.pid, 9))
-    timer.start()
+    done = threading.Event()
+
+    def guard() -> None:
+        while not done.wait(JUDGE_S):  # more than once: a judge that is lost is started anew and asked again
+            os.kill(seat._process.pid, signal.SIGKILL)
+
+    threading.Thread(target=guard, daemon=True).start()
     try:
         return evaluation.settle_or_record(draft, session=session, seat=seat)
     finally:
-        timer.cancel()
+        done.set()
 
 
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
@@ -507,12 +523,24 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
         if not any(cases.values()):
             continue
         where = "cuda:0" if device == "cuda" else "cpu"
-        with open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)) as session:
+        with contextlib.ExitStack() as opened:
+            try:
+                session = opened.enter_context(open_session(where, Settings(isolation=tier, timeout_s=TIMEOUT_S)))
+            except SandboxError as error:
+                print(f"! the {tier} tier: {error}", flush=True)
+                continue
             results.environment = session.seats[0].seated.environment.model_dump(mode="json")
+            results.layers[tier] = layers_of(session, tier)
             watch = Watch(session, on_gpu=device == "cuda")
             with screening(False):
                 one_by_one(cases[False], session, watch, results.add)
             side_by_side(cases[True], session, results.add, seats)
+
+
+def layers_of(session: Session, tier: str) -> list[str]:
+    """What holds for the workers of a tier, asked of one that does nothing."""
+    with session.zygote.spawn_worker("harness.sandbox.zygote:nothing", [], Policy(isolation=tier)) as worker:
+        return list(worker.layers)
 
 
 # ---- the table -------------------------------------------------------------------------------------------------
@@ -527,7 +555,8 @@ def document(results: Mapping[str, Any]) -> str:
     lines += [f"- {sentence}" for sentence in summary(rows)]
     for part in ("cheats", "controls"):
         lines += ["", f"### {part.capitalize()}", "", table(rows, part)]
-    return "\n".join(lines)
+    tiers = "; ".join(f"{tier}: {', '.join(layers)}" for tier, layers in results["layers"].items())
+    return "\n".join((*lines, "", f"Layers that held. {tiers}."))
 
 
 def table(rows: Iterable[Mapping[str, Any]], part: str) -> str:
@@ -549,7 +578,7 @@ def table(rows: Iterable[Mapping[str, Any]], part: str) -> str:
             _distinct(row["verdict"] for row in group),
         ]
         if cheats:
-            cells += [_distinct(row["stopped_by"] for row in group), ", ".join(map(_gain, group)).strip(", ")]
+            cells += [_distinct(row["stopped_by"] for row in group), _distinct(map(_gain, group))]
         lines.append("| " + " | ".join((*cells, flags)) + " |")
     return "\n".join(lines)
 

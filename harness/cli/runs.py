@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.store import Run
     from harness.store.index import Index
 
+_NAMES = 4
 _VERDICTS = ("correct", "wrong", "failed", "rejected", "infrastructure")
 
 
@@ -251,8 +252,10 @@ def _counted(column: "Coded") -> Counter[str]:
 
 
 def _named(column: "Coded") -> str:
-    """The names that occur, the most frequent first; what has no name is not among them."""
-    return ", ".join(name for name, count in _counted(column).most_common() if name and count) or "-"
+    """The most frequent names; what has no name is not among them."""
+    names = [name for name, count in _counted(column).most_common() if name and count]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}" or "-"
 
 
 def _problems(columns: "Columns") -> Iterator[tuple[str, int]]:

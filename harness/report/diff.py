@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from rich import box
@@ -13,6 +13,7 @@ from rich.text import Text
 from harness.report.escape import one_cell
 from harness.report.leaderboard import ratio_text
 from harness.report.metrics import Estimate, bootstrap, geometric_means, ratio_of_speedups
+from harness.report.rows import BASELINES
 from harness.schema import Frozen, Interval, Record
 from harness.schema.columns import Columns
 
@@ -37,7 +38,7 @@ LOST: tuple[Outcome, ...] = ("became wrong", "slower")
 WON: tuple[Outcome, ...] = ("became right", "faster")
 # What nobody wants to read line by line.
 _COUNTED: tuple[Outcome, ...] = ("same", "unsolved")
-_ORDER: tuple[Outcome, ...] = Outcome.__args__  # type: ignore[attr-defined]
+_ORDER: tuple[Outcome, ...] = get_args(Outcome)
 
 
 class Change(Frozen):
@@ -87,7 +88,7 @@ def diff(before: Side, after: Side) -> Diff:
     Speed-ups are compared over the same baseline, and never under emulation.
     """
     shared = set(before.columns.model.texts) & set(after.columns.model.texts)
-    baselines = [each for each in _BASELINES if all(each in side.columns.baseline.texts for side in (before, after))]
+    baselines = [each for each in BASELINES if all(each in side.columns.baseline.texts for side in (before, after))]
     baseline = baselines[0] if baselines else ""
     first, second = (_answers(side, baseline, by_model=bool(shared)) for side in (before, after))
     unmatched = tuple(sorted({*before.columns.model.texts} ^ {*after.columns.model.texts})) if shared else ()
@@ -100,9 +101,6 @@ def diff(before: Side, after: Side) -> Diff:
         places=(_places(before.columns), _places(after.columns)),
         models=unmatched,
     )
-
-
-_BASELINES = ("eager", "compile", "compile-max-autotune")
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,25 @@ def ratio_of_speedups(
         if not len(times) or not (times > 0).all():
             return None
         smallest = len(times) if smallest is None else min(smallest, len(times))
-        picks = generator.integers(0, len(times), (RESAMPLES, len(times)))
-        logs += sign * np.log(np.median(times[picks], axis=1))
+        logs += sign * np.log(_bootstrap_medians(times, generator))
         value += sign * float(np.log(np.median(times)))
     low, high = np.exp(np.percentile(logs, [2.5, 97.5]))
     ratio = float(np.exp(value))
     return Estimate(value=ratio, low=min(float(low), ratio), high=max(float(high), ratio), over=smallest or 0)
+
+
+def _bootstrap_medians(values: Floats, generator: np.random.Generator) -> Floats:
+    """Medians of RESAMPLES resamples of n values, without drawing n values for each of them.
+
+    The m-th smallest of n draws is the value at place floor(n * U), U the m-th smallest of n uniform numbers, which is
+    Beta(m, n - m + 1); given that, the next is U + (1 - U) * Beta(1, n - m). Source: David and Nagaraja, Order
+    Statistics (2003), sections 2.1 and 2.5.
+    """
+    ordered, n = np.sort(values), len(values)
+    middle = (n + 1) // 2
+    place = generator.beta(middle, n - middle + 1, RESAMPLES)
+    found = ordered[np.minimum(place * n, n - 1).astype(np.int64)]
+    if n % 2 == 0:
+        place += (1 - place) * generator.beta(1, n - middle, RESAMPLES)
+        found = (found + ordered[np.minimum(place * n, n - 1).astype(np.int64)]) / 2
+    return np.asarray(found)

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from harness.schema.problem import Precision
 ALWAYS_P = (0.0, 1.0, 2.0)
 """fast_p is said for these, and for whatever else is asked."""
 KS = (1, 5, 10, 100)
+BASELINES: tuple[str, ...] = get_args(BaselineName)
 
 _Bools = NDArray[np.bool_]
 _Wholes = NDArray[np.int64]
@@ -237,12 +238,9 @@ def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[tupl
         group = columns.take(rows)
         emulated = group.device[0] == "cpu-emulated"
         timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}
-        for baseline in sorted(timed, key=_BASELINES.index) or ["eager"]:
+        for baseline in sorted(timed, key=BASELINES.index) or ["eager"]:
             titles = judged.unanswered.get(group.model[0], frozenset())
             yield _row(run, _Answers.of(group, baseline, complete=judged.complete), titles, ps)
-
-
-_BASELINES = ["eager", "compile", "compile-max-autotune"]
 
 
 def _groups(columns: Sequence[Coded]) -> list[_Wholes]:

@@ -38,6 +38,13 @@ py::dict stats(torch::Tensor x, py::dict options) {
     result["mean"] = x.mean().item<double>();
     result["shape"] = py::make_tuple(x.size(0), x.size(1));
     result["name"] = py::str("stats");
+    result["copy"] = result["name"];
+    py::object holder = py::module_::import("types").attr("SimpleNamespace")();
+    holder.attr("a") = 1;
+    holder.attr("b") = holder.attr("a");
+    holder.attr("a") = result["copy"];
+    result["held"] = holder.attr("b");
+    result["other"] = holder.attr("a");
     return result;
 }
 py::object pick(py::object value) {
@@ -147,8 +154,9 @@ def test_parameters_come_in_a_python_object(facade: Any) -> None:
 
 def test_dicts_tuples_and_strings_go_both_ways(facade: Any) -> None:
     found = facade.stats(X, {"a": 1, "b": 2})
-    assert found == {"a": 2, "b": 2, "mean": X.mean().item(), "shape": (4, 3), "name": "stats"}
-    assert list(facade.stats(X)) == ["mean", "shape", "name"]
+    given = {"a": 2, "b": 2, "mean": X.mean().item(), "shape": (4, 3)}
+    assert found == {**given, "name": "stats", "copy": "stats", "held": 1, "other": "stats"}
+    assert list(facade.stats(X)) == ["mean", "shape", "name", "copy", "held", "other"]
     assert facade.pick() == 0
     assert facade.pick(1.5) == 2.5
     assert facade.pick("a") == "A"
@@ -201,6 +209,7 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda e: e.net(X, {"weight": "no tensor", "biases": []}),
     lambda e: e.net(X, PARAMS, True),
     lambda e: e.net(X, {"weight": torch.eye(3), "biases": 3}),
+    lambda e: e.stats(X, {"a": 1}),
     lambda e: e.stats(x=X),
     lambda e: e.stats(X, options=[1]),
     lambda e: e.pick(3),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.report.metrics import (
     FEWEST,
+    _bootstrap_medians,
     best_of_k,
     bootstrap,
     fast_p,
@@ -175,3 +176,14 @@ def test_noise_in_any_of_the_four_widens_the_interval():
 @pytest.mark.parametrize("broken", [[], [0.0, 1.0], [-1.0]])
 def test_without_samples_there_is_no_ratio(broken):
     assert ratio_of_speedups(([1.0], broken), ([1.0], [1.0])) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 10])
+def test_medians_of_resamples_are_distributed_as_those_of_drawn_resamples(n):
+    generator = np.random.default_rng(3)
+    values = np.arange(1.0, n + 1)
+    quick = np.concatenate([_bootstrap_medians(values, generator) for _ in range(10)])
+    drawn = np.median(values[generator.integers(0, n, (20_000, n))], axis=1)
+    assert set(quick.tolist()) <= {half / 2 for half in range(2, 2 * n + 1)}
+    for value in np.unique(drawn):
+        assert (quick <= value).mean() == pytest.approx((drawn <= value).mean(), abs=0.02)

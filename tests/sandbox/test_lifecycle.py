@@ -269,3 +269,8 @@ def test_many_workers_leave_no_descriptor_and_no_process(zygote: Zygote, tier: I
     for _ in range(10):
         assert run(zygote, "pass", Policy(isolation=tier)).exit is not None
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_no_less_than_basic_is_the_best_that_there_is(zygote: Zygote) -> None:
+    with zygote.spawn_worker("harness.sandbox.zygote:nothing", [], Policy(isolation="basic-or-more")) as worker:
+        assert worker.tier == zygote.ready().tier

@@ -139,11 +139,14 @@ def replay(view: View) -> Findings:
     for call in (*view.calls_of("id"), *view.methods_called("data_ptr")):
         if _is_key(call.node, view):
             yield Finding(f"looks up or compares {last(call)}()", call.line)
+    cached = {node.name for node in view.nodes if isinstance(node, ast.FunctionDef) and _is_cached(node, view)}
     for function in view.functions("forward", "__call__"):
-        for decorator in function.decorator_list:
-            name = view.name_of(decorator.func if isinstance(decorator, ast.Call) else decorator)
-            if name in ("functools.lru_cache", "functools.cache"):
-                yield Finding(f"caches the results of {function.name}", function.lineno)
+        if _is_cached(function, view):
+            yield Finding(f"caches the results of {function.name}", function.lineno)
+        inputs = {argument.arg for argument in function.args.args[1:]}
+        for call in calls_in(function.body, view):
+            if last(call) in cached and any(isinstance(one, ast.Name) and one.id in inputs for one in call.node.args):
+                yield Finding(f"caches the results of {last(call)} by its inputs", call.line)
 
 
 def call_counter(view: View) -> Findings:
@@ -172,6 +175,11 @@ def graphs(view: View) -> Findings:
 def compiled(view: View) -> Findings:
     """Lets PyTorch's own compiler make the kernels."""
     yield from mentions(view.uses_of("torch.compile", "torch.jit.script", "torch.jit.trace", "torch._inductor"), "uses")
+
+
+def _is_cached(function: FunctionNode, view: View) -> bool:
+    named = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
+    return any(view.name_of(name) in ("functools.lru_cache", "functools.cache") for name in named)
 
 
 def _is_key(node: ast.expr, view: View) -> bool:

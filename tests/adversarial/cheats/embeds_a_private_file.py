@@ -1,17 +1,22 @@
 """failed/compile D7: has the assembler put a file into the object, to be read at run time."""
 
-import torch
-from torch.utils.cpp_extension import load_inline
+import ctypes
+import os
+import tempfile
 
-SOURCE = """
-#include <torch/extension.h>
+import torch
+from torch.utils.cpp_extension import load
+
+path = os.path.join(tempfile.mkdtemp(), "secret.cpp")
+with open(path, "w") as file:
+    file.write("""
 asm(".data\\nsecret:\\n.incbin \\"/etc/passwd\\"\\n.byte 0\\n.text");
 extern "C" const char secret[];
-std::string steal() { return secret; }
-"""
-
-extension = load_inline(name="relu_embeds", cpp_sources=SOURCE, functions=["steal"])
-print(extension.steal())
+extern "C" const char* steal() { return secret; }
+""")
+stolen = ctypes.CDLL(load(name="relu_embeds", sources=[path], is_python_module=False)).steal
+stolen.restype = ctypes.c_char_p
+print(stolen())
 
 
 class ModelNew(torch.nn.Module):

@@ -1,4 +1,7 @@
-"""correct A5: patches every clock it can reach and gains nothing, for no clock of its own is read."""
+"""correct A5: patches every clock it can reach and gains nothing, for no clock of its own is read.
+
+Twin: plain_relu
+"""
 
 import time
 

@@ -105,8 +105,14 @@ class Attribute : public object_api<Attribute> {
   }
   PyObject* ptr() const { return get().ptr(); }
   operator object() const { return get(); }
+  Attribute(const Attribute&) = default;
+  void operator=(const Attribute& value) && { set(value); }  // not the implicit one, which would write nothing
   template <typename T>
-  void operator=(const T& value) && { slim::binding::set_attribute(owner_.ptr(), name_, to_python(value)); }
+  void operator=(const T& value) && { set(value); }
+
+ private:
+  template <typename T>
+  void set(const T& value) const { slim::binding::set_attribute(owner_.ptr(), name_, to_python(value)); }
 };
 class Subscript : public object_api<Subscript> {
   object owner_, key_;
@@ -120,8 +126,14 @@ class Subscript : public object_api<Subscript> {
   }
   PyObject* ptr() const { return get().ptr(); }
   operator object() const { return get(); }
+  Subscript(const Subscript&) = default;
+  void operator=(const Subscript& value) && { set(value); }
   template <typename T>
-  void operator=(const T& value) && { slim::binding::set_subscript(owner_.ptr(), to_python(key_), to_python(value)); }
+  void operator=(const T& value) && { set(value); }
+
+ private:
+  template <typename T>
+  void set(const T& value) const { slim::binding::set_subscript(owner_.ptr(), to_python(key_), to_python(value)); }
 };
 
 // An iteration over anything that Python iterates over; what it points to lives until the next step.

@@ -129,6 +129,9 @@ class TORCH_API TensorBase {
   template <typename T> SLIM_API T* data_ptr() const;
   template <typename T> SLIM_API T* mutable_data_ptr() const;
   template <typename T> SLIM_API const T* const_data_ptr() const;
+  TensorBase contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) const {
+    return is_contiguous(format) ? *this : __dispatch_contiguous(format);
+  }
   SLIM_API std::string toString() const;
   SLIM_API bool is_leaf() const;
   SLIM_API void print() const;
