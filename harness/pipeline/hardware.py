@@ -21,6 +21,8 @@ _HOST_CACHE_BYTES = 64 << 20  # written over to empty the CPU's last cache; larg
 _BUSY_FACTOR, _BUSY_S = 2.0, 1e-3
 """An eviction that takes so many times longer, and so much longer, than on the idle device shared it with somebody. A
 switch between two processes' contexts alone costs 0.15 ms on an H200, a slice of somebody else's kernel 2 ms."""
+_QUIET_S, _QUIET_LOOKS = 0.4, 40
+"""How long the device has to be quiet, looked at so often, before nobody but the candidate can have been busy on it."""
 _THROTTLE = {
     "nvmlClocksThrottleReasonSwPowerCap": "sw-power-cap",
     "nvmlClocksThrottleReasonHwSlowdown": "hw-slowdown",
@@ -92,15 +94,20 @@ class Hardware:
             torch.cuda.empty_cache()
 
     def was_shared(self, evict_s: float) -> bool:
-        """Whether evictions that took `evict_s` did not have the device to themselves, while now they have.
+        """Whether evictions that took `evict_s` did not have the device to themselves, while for a while now they have.
 
-        So it was the subject that is gone by now, and not another user of the device.
+        So it was the subject that is gone by now, and not another user of the device, who would show up again.
         """
+        if self.device.type != "cuda" or not self._is_busy(evict_s):
+            return False
+        for _ in range(_QUIET_LOOKS):
+            time.sleep(_QUIET_S / _QUIET_LOOKS)
+            if self._is_busy(self._evict_s()):
+                return False
+        return True
 
-        def busy(seconds: float) -> bool:
-            return seconds > _BUSY_FACTOR * self._quiet_s + _BUSY_S
-
-        return self.device.type == "cuda" and busy(evict_s) and not busy(self._evict_s())
+    def _is_busy(self, evict_s: float) -> bool:
+        return evict_s > _BUSY_FACTOR * self._quiet_s + _BUSY_S
 
     def free_bytes(self) -> int:
         """Device memory that nobody uses now; on a CPU a bound that keeps the input sets small."""

@@ -1,6 +1,6 @@
 """correct A11 (gpu): takes the waiting out of the worker, so that 'done' is said while its kernels still run.
 
-On a GPU: correct|wrong|rejected
+On a GPU: correct|wrong|rejected|failed/exception
 Problem: matmul
 Twin: plain_matmul
 """

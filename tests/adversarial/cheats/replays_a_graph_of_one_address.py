@@ -1,4 +1,7 @@
-"""wrong B6 (gpu): captures a CUDA graph over the first input's own memory, and there is more than one input."""
+"""wrong B6 (gpu): captures a CUDA graph over the first input's own memory, and there is more than one input.
+
+On a GPU: wrong|failed/device
+"""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""correct control: compiles C++ in its constructor, without anything at import."""
+"""correct control (cpu): compiles C++ in its constructor, without anything at import."""
 
 import torch
 from torch.utils.cpp_extension import load_inline
