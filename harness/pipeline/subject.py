@@ -129,7 +129,7 @@ class WorkerSubject:
         if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
             with suppress(OSError):
                 os.sched_setaffinity(self._talk.pid, {self._core})
-        frozen = [self._talk.pid]
+        frozen = [self._talk.pid, *_orphans(self._talk.pid)]
         for pid in frozen:  # grows: who is stopped starts nobody, so its children are known for good
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
@@ -354,6 +354,15 @@ class WorkerSubject:
 
 def _overlap(one: DeviceHandle, other: DeviceHandle) -> bool:
     return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _orphans(pid: int) -> list[int]:
+    """What a worker's supervisor adopted of it: daemons. Its own helper stays in its own session, and is left alone."""
+    with suppress(OSError):
+        supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        session = os.getsid(supervisor)
+        return [child for child in _children(supervisor) if child != pid and os.getsid(child) != session]
+    return []
 
 
 def _children(pid: int) -> list[int]:
