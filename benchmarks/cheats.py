@@ -349,6 +349,11 @@ def add_gains(rows: Iterable[dict[str, Any]]) -> None:
             row["gain_at_least"] = round(row["speedup"]["low"] / twin["speedup"]["high"], 3)
 
 
+def gained(row: Mapping[str, Any]) -> bool:
+    """Whether it was called correct and was faster than its honest twin."""
+    return row["verdict"] == "correct" and (row["gain_at_least"] or 0) > LARGEST_GAIN
+
+
 def complaints(row: Mapping[str, Any]) -> list[str]:
     """What is not as it must be."""
     found = []
@@ -357,7 +362,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
     if row["left_behind"]:
         found.append(f"left behind: {', '.join(row['left_behind'])}")
     # Those with screening run side by side, where a clock tells nothing.
-    if not row["screening"] and (row["gain_at_least"] or 0) > LARGEST_GAIN:
+    if not row["screening"] and gained(row):
         found.append(f"correct, and {row['gain']:.2f} times as fast as its honest twin {row['twin']}")
     return found
 
@@ -614,7 +619,7 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
         f"{len({row['name'] for row in cheats})} cheats of {len({row['threat'] for row in cheats})} kinds under "
         f"{len({row['tier'] for row in cheats})} tiers: "
         f"{sum(row['verdict'] == 'correct' for row in cheats)} of {len(cheats)} judged correct, "
-        f"{sum((row['gain_at_least'] or 0) > LARGEST_GAIN for row in cheats)} of those with a gain",
+        f"{sum(gained(row) for row in cheats)} of those with a gain",
         f"{len({row['name'] for row in controls})} honest controls: "
         f"{sum(row['as_expected'] for row in controls)} of {len(controls)} judged as they should be",
         f"{sum(bool(row['left_behind']) for row in looked)} of {len(looked)} left something behind",

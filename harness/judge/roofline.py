@@ -23,8 +23,9 @@ _REPEATS = 10
 
 @dataclass(frozen=True)
 class Rates:
-    """What a device was measured to do: bytes per second read and written by a copy, bytes per second written by a
-    fill, floating-point operations per second of a matrix product; `cache_bytes` is its last cache.
+    """What a device can do: bytes per second read and written by a copy, bytes per second written by a fill, or at
+    most by its memory where that is known; floating-point operations per second of a matrix product. `cache_bytes`
+    is its last cache.
     """
 
     copy: float

@@ -4,6 +4,7 @@ import os
 import platform
 import time
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,22 @@ class Hardware:
     def rates(self, precision: Precision) -> Rates:
         """What the device can do, measured at the first question. Ask while nothing else runs on it."""
         if precision not in self._rates:
-            self._rates[precision] = measure_rates(self.device, precision, cache_bytes=self._cache_bytes)
+            rates = measure_rates(self.device, precision, cache_bytes=self._cache_bytes)
+            self._rates[precision] = replace(rates, fill=max(rates.fill, self._memory_peak()))
             self.trim()
         return self._rates[precision]
+
+    def _memory_peak(self) -> float:
+        """Bytes per second that the memory can move at most: two transfers a clock over its bus; 0 where unknown."""
+        if self._nvml is None:
+            return 0.0
+        import pynvml
+
+        try:
+            mhz = pynvml.nvmlDeviceGetMaxClockInfo(self._nvml, pynvml.NVML_CLOCK_MEM)
+            return 2e6 * float(mhz) * float(pynvml.nvmlDeviceGetMemoryBusWidth(self._nvml)) / 8
+        except pynvml.NVMLError:
+            return 0.0
 
     def trim(self) -> None:
         if self.device.type == "cuda":

@@ -124,6 +124,11 @@ class JudgeProcess:
         return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
 
     def _judge(self, job: Job) -> Judgement:
+        """Judge, and once more before anybody is accused of work outside the clock: others may use the device too."""
+        judgement = self._judge_once(job)
+        return self._judge_once(job) if _BUSY in judgement.flags else judgement
+
+    def _judge_once(self, job: Job) -> Judgement:
         settings = job.settings
         emulated = job.kind == "cpu-emulated"
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
