@@ -1,0 +1,117 @@
+"""What a judgement makes one wonder about."""
+
+import pytest
+
+from harness.judge.doubts import Case, defined_kernels, doubts, profile_of
+from harness.judge.judge import Finding
+from harness.judge.subject import KernelUse, Trace
+from harness.schema import Conditions, Correct, Interval, Roofline, Timing
+
+FLOOR = Roofline(
+    bytes_read=10**6,
+    bytes_written=10**6,
+    flops=0,
+    bandwidth_gb_s=1000,
+    matrix_tflops=100,
+    floor_ms=0.5,
+    write_floor_ms=0.2,
+    fraction=0.5,
+)
+
+
+def timing(**more):
+    given = {
+        "candidate_ms": 1.0,
+        "reference_ms": 2.0,
+        "speedup": Interval(value=2.0, low=1.9, high=2.1),
+        "conclusion": "faster",
+        "rounds": 10,
+        "calls_per_round": 256,
+    }
+    return Timing(**{**given, **more})
+
+
+def rules(*, floor=FLOOR, profile=None, writes_kernels=True, reduced=0.0, **more):
+    finding = Finding(Correct(trials=9), timing=timing(**more), reduced=reduced)
+    return {flag.rule: flag.severity for flag in doubts(Case(finding, floor, profile, writes_kernels))}
+
+
+def test_an_ordinary_judgement_raises_no_doubt():
+    assert rules() == {}
+
+
+def test_a_time_below_the_floor_is_doubted_and_one_below_writing_rejected():
+    assert rules(candidate_ms=0.4) == {"below-roofline": "warn"}
+    assert rules(candidate_ms=0.1) == {"below-roofline": "warn", "faster-than-writing": "reject"}
+    assert rules(candidate_ms=0.48) == {}  # the rates are measured too
+
+
+def test_who_is_faster_only_over_whole_rounds_did_the_work_of_several_calls_in_one():
+    cheat = {"candidate_ms": 0.002, "reference_ms": 0.006, "speedup": Interval(value=3, low=2.9, high=3.1)}
+    alone = {"candidate_single_ms": 0.03, "reference_single_ms": 0.015, "floor": None}
+    assert rules(**cheat, **alone) == {"batched-calls": "reject"}
+
+
+def test_launches_that_overlap_are_no_batching():
+    honest = {"candidate_ms": 0.006, "reference_ms": 0.045, "speedup": Interval(value=7.5, low=7.4, high=7.6)}
+    assert rules(**honest, candidate_single_ms=0.015, reference_single_ms=0.06, floor=None) == {}
+
+
+def test_a_candidate_without_a_kernel_of_its_own_is_named():
+    assert rules(writes_kernels=False) == {"no-custom-kernel": "warn"}
+
+
+@pytest.mark.parametrize(("device_ms", "flagged"), [(1.02, False), (0.5, True)])
+def test_device_events_that_disagree_are_named(device_ms, flagged):
+    assert ("device-events-disagree" in rules(candidate_device_ms=device_ms)) == flagged
+
+
+def test_a_clock_that_moved_is_named():
+    conditions = Conditions(
+        samples=20,
+        sm_mhz=1500,
+        sm_mhz_lowest=1200,
+        sm_mhz_highest=1980,
+        memory_mhz=3201,
+        temperature_c=60,
+        power_w=700,
+        throttle=("hw-thermal",),
+        disturbed=True,
+    )
+    assert rules(conditions=conditions) == {"disturbed-timing": "warn"}
+
+
+def test_an_error_of_half_arithmetic_is_named():
+    assert rules(reduced=3e-4) == {"reduced-precision": "warn"}
+
+
+SOURCE = """
+template <typename T> __global__ void __launch_bounds__(256) fused(const T* x) {}
+__global__ void plain (float* x) {}
+@triton.jit
+def rows(x, BLOCK: tl.constexpr):
+    pass
+"""
+
+
+def test_kernels_that_a_source_defines_are_found():
+    assert defined_kernels(SOURCE) == {"fused", "plain", "rows"}
+
+
+def test_the_share_of_custom_kernels_is_that_of_their_time():
+    used = (
+        KernelUse("void fused<float>(float const*)", us=30.0, launches=3),
+        KernelUse("sm80_xmma_gemm_f32f32_tn", us=60.0, launches=3),
+        KernelUse("void at::native::vectorized_elementwise_kernel<4>(int)", us=10.0, launches=3),
+    )
+    profile = profile_of(Trace(us=100.0, calls=3, kernels=used), SOURCE)
+    assert profile.custom_kernel_share == pytest.approx(0.3)
+    assert [kernel.origin for kernel in profile.kernels] == ["candidate", "library", "library"]
+    assert profile.kernels[0].ms == pytest.approx(0.01)
+    assert profile.kernels[0].launches == 1
+
+
+def test_a_decoy_that_never_ran_is_named():
+    used = (KernelUse("void at::native::vectorized_elementwise_kernel<4>(int)", us=10.0, launches=3),)
+    profile = profile_of(Trace(us=10.0, calls=3, kernels=used), SOURCE)
+    assert rules(profile=profile) == {"no-custom-kernel": "warn"}

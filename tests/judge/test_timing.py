@@ -1,0 +1,153 @@
+"""Rounds: what is written when, what is verified, and what the clock makes of it."""
+
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from harness.judge.inputs import Contents, InputSets
+from harness.judge.statistics import with_repeatability
+from harness.judge.subject import Round
+from harness.judge.timing import Plan, Reading, Samples, conditions, measure, sets_for
+from harness.schema import Interval
+from harness.wire.memory import HostArena
+
+
+class Recorder:
+    """A subject whose calls take no time but are written down, with what the slots held then."""
+
+    def __init__(self, log, name):
+        self.log, self.name, self.frozen = log, name, False
+
+    def freeze(self):
+        self.frozen = True
+
+    def wake(self):
+        self.frozen = False
+
+    def round(self, slots, *, seed):
+        assert not self.frozen
+        seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
+        self.log.append((self.name, list(slots), seen))
+        return Round(1e-3 + 1e-3 * len(slots), len(slots))
+
+    def snapshot(self, calls):
+        assert self.frozen
+
+    def outputs(self, calls):
+        return [None for _ in calls]
+
+    def release(self, *, poison=False, trim=False):
+        if trim:
+            self.log.append((self.name, "trim", []))
+
+
+class Quiet:
+    def evict(self): ...
+
+    def touch(self): ...
+
+    def trim(self): ...
+
+    def awake(self):
+        return nullcontext()
+
+    def read(self):
+        return None
+
+
+def run(count=4, *, tight=False, verify=None):
+    log = []
+    drawn = iter(range(1, 1_000_000))
+
+    def draw():
+        value = next(drawn)
+        return Contents(lambda: [torch.full((8,), float(value))])
+
+    sets = InputSets([torch.zeros(8)], count, HostArena)
+    candidate, reference = Recorder(log, "candidate"), Recorder(log, "reference")
+    candidate.inputs = reference.inputs = sets
+    measured = measure(
+        candidate,
+        reference,
+        sets,
+        draw=draw,
+        device=Quiet(),
+        plan=Plan(budget_s=0.0),
+        tight=tight,
+        verify=verify,
+        choose=lambda calls: (calls - 1,),
+    )
+    sets.close()
+    return measured, log
+
+
+def test_contents_never_repeat_and_the_order_of_slots_is_not_the_same():
+    _, log = run(8)
+    rounds = [entry for entry in log if len(entry[1]) == 8]
+    values = [value for _, _, seen in rounds for value in seen]
+    assert len(set(values)) == len(values)
+    assert len({tuple(slots) for _, slots, _ in rounds}) > 1
+
+
+def test_the_cost_of_an_empty_round_is_taken_off():
+    measured, _ = run(4)
+    assert measured.timing.hand_over_ms == pytest.approx(1.0, rel=0.2)
+    assert measured.timing.candidate_ms == pytest.approx(1.0, rel=0.1)
+
+
+def test_the_last_round_gets_new_contents_half_way():
+    _, log = run(4)
+    first, second = log[-2:]
+    assert len(first[1]) == len(second[1]) == 2
+    assert not set(first[1]) & set(second[1])
+    assert min(second[2]) > max(first[2])  # values are counted up: what is called last was written last
+
+
+def test_the_last_call_of_verified_rounds_is_verified_with_what_was_written_there():
+    seen = []
+    _, log = run(4, verify=lambda subject, written, seed: seen.append(written))
+    assert seen
+    assert all(call in (3, 1) for written in seen for call in written)
+    assert float(next(iter(seen[-1].values())).contents.get()[0][0]) == log[-1][2][-1]
+
+
+def test_where_memory_is_tight_one_side_gives_its_own_back_before_the_other_s_turn():
+    _, log = run(1, tight=True)
+    holder = None
+    for name, what, _ in log:
+        if what == "trim":
+            holder = None if holder == name else holder
+        elif what:
+            assert holder in (None, name)
+            holder = name
+
+
+def test_a_hand_over_that_is_overrated_leaves_a_tenth():
+    assert Samples(round_s=[1e-3]).call_ms(2e-3, 1) == [pytest.approx(0.1)]
+
+
+@pytest.mark.parametrize(("call_s", "count"), [(1.0, 1), (1e-3, 4), (1e-6, 256)])
+def test_rounds_have_enough_calls_to_outweigh_the_hand_over(call_s, count):
+    assert sets_for(call_s, 1, 1, Plan()) == count
+
+
+def reading(mhz, *throttle):
+    return Reading(sm_mhz=mhz, memory_mhz=3201, temperature_c=50, power_w=300, throttle=throttle)
+
+
+def test_sides_that_ran_at_different_clocks_are_disturbed():
+    assert not conditions([reading(1980)] * 3, [reading(1965)] * 3).disturbed
+    assert conditions([reading(1980)] * 3, [reading(1500)] * 3).disturbed
+
+
+def test_a_power_cap_comes_from_the_load_and_heat_from_outside():
+    assert not conditions([reading(1980, "sw-power-cap")], [reading(1980)]).disturbed
+    assert conditions([reading(1980, "hw-thermal")], [reading(1980)]).disturbed
+
+
+def test_repeatability_widens_the_interval_of_short_calls():
+    narrow = Interval(value=2.0, low=1.99, high=2.01)
+    short, long = (with_repeatability(narrow, ms, ms) for ms in (0.005, 5.0))
+    assert short.low < 1.95 < 1.98 < long.low < 1.99
+    assert short.high > 2.05 > 2.02 > long.high > 2.01
