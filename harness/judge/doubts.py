@@ -135,7 +135,10 @@ def _flag(rule: str, severity: Severity, detail: str) -> Flag:
 
 # ---- who did the work ------------------------------------------------------------------------------------------------
 
-_DEFINED = re.compile(r"__global__\s+(?:[\w:]+(?:\s*\([^)]*\))?\s+)*?((?!__launch_bounds__)\w+)\s*\(|@triton\.jit[^\n]*\s+def\s+(\w+)")
+_DEFINED = re.compile(
+    r"__global__\s+(?:[\w:]+(?:\s*\([^)]*\))?\s+)*?((?!__launch_bounds__)\w+)\s*\("
+    r"|@triton\.jit[^\n]*\s+def\s+(\w+)"
+)
 _LIBRARY = re.compile(
     r"\bat::|\bat_cuda_|\bcub::|\bthrust::|cutlass|cublas|cudnn|cufft|cusparse|magma|nccl|gemm|nvjet|flash_(fwd|bwd)"
     r"|^sm\d\d_|^(ampere|hopper|volta|turing|maxwell)_|xmma|wgrad|dgrad|^triton_|^Mem(cpy|set)|^aten::",
