@@ -386,8 +386,11 @@ class Supervisor:
 
 
 def _kill_all_of(uid: int) -> None:
-    """SIGKILL to every process of a user at one stroke, which no fork bomb outruns. Needs root."""
-    pid = os.fork()
+    """SIGKILL to every process of a user at one stroke, which no fork bomb outruns. Needs root, and a process."""
+    try:
+        pid = os.fork()
+    except OSError:  # the bomb has them all: those that are killed one by one make room
+        return
     if pid == 0:
         with contextlib.suppress(OSError):
             os.setresuid(uid, uid, uid)

@@ -54,7 +54,12 @@ class Watchdog:
         """
         used = self._used()
         read, write = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:  # no process is left to be had: a bomb took them all
+            os.close(read)
+            os.close(write)
+            return True
         if pid == 0:
             exceeded = all(_proportional_bytes(used) > self._limits.memory_bytes for _ in range(2))
             os.write(write, bytes([exceeded]))
