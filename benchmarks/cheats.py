@@ -291,7 +291,7 @@ def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | Non
         "screening": case.screening,
         "expected": "|".join(map(str, case.entry.expectations(case.device))),
         "verdict": found,
-        "detail": getattr(verdict, "detail", "")[:300],
+        "detail": getattr(verdict, "detail", "").replace(str(ROOT), ".").replace(sys.executable, "python")[:300],
         "as_expected": any(one.meets(verdict) for one in case.entry.expectations(case.device)),
         "stopped_by": stopped_by(case.entry, verdict),
         "speedup": timing.speedup.model_dump() if timing else None,
