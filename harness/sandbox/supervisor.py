@@ -83,8 +83,8 @@ def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], mac
         outcome = Refused(detail=describe(error))
     try:
         supervisor.clean_up()
-    except SandboxError as error:
-        outcome = Refused(detail=str(error))
+    except (SandboxError, OSError) as error:  # a machine that is short of everything must not silence us either
+        outcome = Refused(detail=describe(error))
     with contextlib.suppress(OSError):  # nobody may be listening any more
         channel.send(control, outcome.model_dump_json().encode())
     os._exit(0)
