@@ -28,7 +28,7 @@ class Shard(click.ParamType[tuple[int, int]]):
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--run", required=True, metavar="RUN", help="The run to keep records in: a name under runs/, or a path.")
-@judging(trace="never")
+@judging
 @click.option(
     "--shard", type=Shard(), default=(1, 1), metavar="i/N", help="Judge every N-th submission, from the i-th."
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("submission", type=click.Path(path_type=Path))
 @click.option("--problem", required=True, metavar="NAME|FILE", help="The problem it answers.")
-@judging(trace="faster")
+@judging
 @click.option(
     "--sanitize",
     multiple=True,

@@ -29,25 +29,11 @@ class Assignment(click.ParamType[tuple[str, int | float]]):
         raise click.BadParameter(f"{value!r} is not NAME=NUMBER, such as batch_size=16", ctx, param)
 
 
-def judging(*, trace: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The options of every command that judges. `trace` is what that command does without being told."""
-
-    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([*_JUDGING, _tracing(trace)]):
-            command = option(command)
-        return command
-
-    return with_options
-
-
-def _tracing(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(
-        "--trace",
-        type=click.Choice(["never", "faster", "always"]),
-        default=default,
-        show_default=True,
-        help="For whom the profiler says whose kernels ran; takes 0.6 to 1.3 s on a GPU.",
-    )
+def judging(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that judges."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
 
 
 _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
@@ -102,6 +88,13 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         multiple=True,
         type=click.Choice(["eager", "compile", "compile-max-autotune"]),
         help="Compare with this form of the reference too; eager is always one.",
+    ),
+    click.option(
+        "--trace",
+        type=click.Choice(["never", "faster", "always"]),
+        default="never",
+        show_default=True,
+        help="For whom the profiler says whose kernels ran; takes 0.6 to 1.3 s on a GPU.",
     ),
     click.option(
         "--reject",

@@ -14,7 +14,7 @@ from harness.errors import MachineError
 
 @click.command()
 @RUN
-@judging(trace="never")
+@judging
 @generating
 @click.option("--builders", type=click.IntRange(min=1), help="Submissions built at once.  [default: cores - devices]")
 @click.pass_context

@@ -26,7 +26,7 @@ class Settings(Frozen):
     precision: Precision = "fp32"
     tolerance: ToleranceName = "scaled"
     baselines: tuple[BaselineName, ...] = ("eager",)
-    trace: TraceWhen = "faster"
+    trace: TraceWhen = "never"
     reject: tuple[str, ...] = ()
     extract: ExtractPolicy = "last"
     toolchain: ToolchainChoice = "auto"

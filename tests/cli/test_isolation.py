@@ -15,7 +15,7 @@ def test_a_required_tier_is_the_least_that_workers_get(required, tier):
     found = []
 
     @click.command()
-    @options.judging(trace="never")
+    @options.judging
     def command(problems, device, **given):
         found.append(options.settings_of(**given).isolation)
 
