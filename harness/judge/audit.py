@@ -16,7 +16,7 @@ from torch.utils.flop_counter import flop_registry
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Agreement, Expected, all_finite, compare
-from harness.judge.inputs import STRESS, leaves, stressed
+from harness.judge.inputs import LARGE_BYTES, STRESS, leaves, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.schema.audit import Audit
@@ -25,7 +25,6 @@ from harness.schema.record import ToleranceName
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
-LARGE_BYTES = 1 << 30
 
 
 class _Spent(Exception):

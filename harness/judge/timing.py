@@ -154,79 +154,65 @@ def measure(
     `SubjectFailed` where a subject fails.
     """
     with device.awake():
-        return _measure(candidate, reference, sets, draw, device, plan, tight, verify, choose)
+        clock = _Clock(sets, draw, device, verify, choose)
+        taken = {id(candidate): Samples(), id(reference): Samples()}
+        last: Subject | None = None
 
-
-def _measure(
-    candidate: Subject,
-    reference: Subject,
-    sets: InputSets,
-    draw: Callable[[], Contents],
-    device: Device,
-    plan: Plan,
-    tight: bool,
-    verify: Verify | None,
-    choose: Callable[[int], Iterable[int]],
-) -> Measured:
-    clock = _Clock(sets, draw, device, verify, choose)
-    taken = {id(candidate): Samples(), id(reference): Samples()}
-    last: Subject | None = None
-
-    def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
-        nonlocal last
-        if tight and last is not subject:
-            (reference if subject is candidate else candidate).release(trim=True)
+        def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
+            nonlocal last
+            if tight and last is not subject:
+                (reference if subject is candidate else candidate).release(trim=True)
+                last = subject
+                one_round(subject, keep=False)  # which asks for the memory anew
             last = subject
-            one_round(subject, keep=False)  # which asks for the memory anew
-        last = subject
-        clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
+            clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
 
-    for _ in range(WARM_UP_ROUNDS):
-        one_round(candidate, keep=False, look=True)
-        one_round(reference, keep=False, look=True)
-    hand_over_s = clock.hand_over(candidate, reference, slots=sets.count)
-    started = time.monotonic()
-    chance = random.SystemRandom()
-    mine, theirs = taken[id(candidate)], taken[id(reference)]
-    while True:
-        # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then BAAB
-        # share both out.
-        first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
-        for subject in (first, second, second, first):
-            one_round(subject, check=subject is candidate and chance.random() < VERIFIED_SHARE)
-        rounds = len(mine.round_s)
-        mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
-        speedup = ratio_of_medians(theirs_ms, mine_ms)
-        narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
-        late = time.monotonic() - started >= plan.budget_s
-        if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
-            break
-    stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
-    evict_s = median(clock.evict_s[id(candidate)])
-    alone: list[float | None] = [None, None]
-    if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
-        single_s = clock.hand_over(candidate, reference, slots=1)
-        alone = [clock.single_calls(subject, single_s) for subject in (candidate, reference)]
-    if tight:
-        reference.release(trim=True)
-    clock.split_round(candidate)
-    timing = Timing(
-        candidate_ms=median(mine_ms),
-        reference_ms=median(theirs_ms),
-        speedup=stated,
-        conclusion=conclusion(stated),
-        rounds=rounds,
-        calls_per_round=sets.count,
-        hand_over_ms=hand_over_s * 1e3,
-        candidate_samples_ms=tuple(mine_ms),
-        reference_samples_ms=tuple(theirs_ms),
-        candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
-        reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
-        candidate_single_ms=alone[0],
-        reference_single_ms=alone[1],
-        conditions=conditions(mine.readings, theirs.readings),
-    )
-    return Measured(timing, evict_s)
+        for _ in range(WARM_UP_ROUNDS):
+            one_round(candidate, keep=False, look=True)
+            one_round(reference, keep=False, look=True)
+        hand_over_s = clock.hand_over(candidate, reference, slots=sets.count)
+        started = time.monotonic()
+        chance = random.SystemRandom()
+        mine, theirs = taken[id(candidate)], taken[id(reference)]
+        while True:
+            # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then
+            # BAAB share both out.
+            first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
+            for subject in (first, second, second, first):
+                one_round(subject, check=subject is candidate and chance.random() < VERIFIED_SHARE)
+            rounds = len(mine.round_s)
+            mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
+            speedup = ratio_of_medians(theirs_ms, mine_ms)
+            narrow = speedup.high - speedup.low <= INTERVAL_WIDTH * speedup.value
+            late = time.monotonic() - started >= plan.budget_s
+            if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
+                break
+        stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
+        evict_s = median(clock.evict_s[id(candidate)])
+        alone: list[float | None] = [None, None]
+        if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
+            single_s = clock.hand_over(candidate, reference, slots=1)
+            alone = [clock.single_calls(subject, single_s) for subject in (candidate, reference)]
+        if tight:
+            reference.release(trim=True)
+        clock.split_round(candidate)
+        timing = Timing(
+            candidate_ms=median(mine_ms),
+            reference_ms=median(theirs_ms),
+            speedup=stated,
+            conclusion=conclusion(stated),
+            rounds=rounds,
+            calls_per_round=sets.count,
+            hand_over_ms=hand_over_s * 1e3,
+            candidate_samples_ms=tuple(mine_ms),
+            reference_samples_ms=tuple(theirs_ms),
+            candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
+            reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
+            candidate_single_ms=alone[0],
+            reference_single_ms=alone[1],
+            conditions=conditions(mine.readings, theirs.readings),
+        )
+        return Measured(timing, evict_s)
 
 
 class _Clock:

@@ -18,6 +18,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace
 from harness.pipeline.conversation import Conversation
+from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.wire.memory import Driver, HostArena, device_bytes, element_size, read_process, view
@@ -133,7 +134,7 @@ class WorkerSubject:
         for pid in frozen:  # grows: who is stopped starts nobody, so its children are known for good
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
-                frozen.extend(_children(pid))
+                frozen.extend(processes.children(pid))
         self._frozen = frozen
 
     def wake(self) -> None:
@@ -361,14 +362,5 @@ def _orphans(pid: int) -> list[int]:
     with suppress(OSError):
         supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
         session = os.getsid(supervisor)
-        return [child for child in _children(supervisor) if child != pid and os.getsid(child) != session]
+        return [child for child in processes.children(supervisor) if child != pid and os.getsid(child) != session]
     return []
-
-
-def _children(pid: int) -> list[int]:
-    """The processes that the threads of `pid` started; empty where the kernel does not tell."""
-    found: list[int] = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found.extend(int(child) for child in listing.read_text().split())
-    return found

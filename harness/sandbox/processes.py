@@ -29,6 +29,13 @@ def _children_by_file(pid: int) -> list[int]:
     return found
 
 
+def children(pid: int) -> list[int]:
+    """The processes that the threads of `pid` started; none where it is gone or the kernel does not tell."""
+    with contextlib.suppress(*_GONE):
+        return _children_by_file(pid)
+    return []
+
+
 def _has_children_files() -> bool:
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
