@@ -306,7 +306,6 @@ class JudgeProcess:
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            readable=job.readable,
             devices=self._gpu is not None,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
