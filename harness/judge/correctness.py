@@ -189,7 +189,7 @@ def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agr
     if not count:
         return Agreement()
     index = index_of(worst_at, like.shape)
-    return _mismatch(name, like.numel(), count, index, int(actual[index]), int(like[index]), 0.0)
+    return _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
 
 
 def _compare_values(
