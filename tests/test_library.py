@@ -50,7 +50,7 @@ def evaluator() -> Iterator[Evaluator]:
 
 
 def test_a_flag_that_does_not_exist_cannot_be_asked_to_reject() -> None:
-    with pytest.raises(InputError, match="'reduced-precison' is no flag .*did you mean reduced-precision"):
+    with pytest.raises(InputError, match=r"'reduced-precison' is no flag .*did you mean reduced-precision"):
         Settings(reject=("reduced-precison",))
     assert Settings(reject=("reduced-precision",)).reject == ("reduced-precision",)
 

@@ -244,7 +244,7 @@ def _reduced(tally: "_Tally", of: "_Scale", elements: int) -> float:
         return 0.0
     mine = math.sqrt(tally.square / of.square)
     theirs = math.sqrt(of.reference_square / of.square)
-    spread = tally.largest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)  # all over, not in a few elements
+    spread = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)  # all over, not in a few elements
     return mine if spread and max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= mine <= REDUCED_TO else 0.0
 
 
@@ -253,6 +253,7 @@ class _Tally:
     """What comparing chunk after chunk came to.
 
     An element may be off by `rtol` |expected| + `base`; `parts` neighbours make one element, which counts once.
+    `largest` is the largest error that is allowed, `widest` the largest of all; `square` the sum of all their squares.
     """
 
     rtol: float
@@ -264,6 +265,7 @@ class _Tally:
     worst_at: int = 0
     share: float = 0.0
     largest: float = 0.0
+    widest: float = 0.0
     square: float = 0.0
 
     def add(self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor) -> None:
@@ -271,6 +273,7 @@ class _Tally:
         error, allowed = (got - want).abs_(), self._allowed(want)
         largest = float(error.max())
         if math.isfinite(largest):
+            self.widest = max(self.widest, largest)
             self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
         if math.isfinite(largest) and bool((error <= allowed).all()):
             self.largest = max(self.largest, largest)

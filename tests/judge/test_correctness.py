@@ -300,3 +300,22 @@ def test_the_order_of_keys_and_the_name_of_a_tuple_do_not_matter():
     assert isinstance(held(tuple(named), named), Agreement)
     assert isinstance(held(OrderedDict(a=one), {"a": one}), Agreement)
     assert isinstance(held(math.nan, math.nan), Agreement)
+
+
+@pytest.mark.usefixtures("chunk")
+def test_an_error_throughout_is_told_from_one_in_a_single_element():
+    torch.manual_seed(0)
+    exact = torch.rand(5000, dtype=torch.float64)
+    like = exact.float()
+    assert "is that of tf32 or half arithmetic" in held((like * 1.003).half().float(), like, exact).detail
+    single = like.clone()
+    single[77] += 1
+    assert "tf32" not in held(single, like, exact).detail
+
+
+def test_the_error_of_half_that_is_allowed_is_kept_for_the_flag():
+    torch.manual_seed(0)
+    exact = torch.rand(5000, dtype=torch.float64) / 10
+    found = compare(exact.half().float(), Expected(exact.float(), exact), "kernelbench")
+    assert 1e-4 < found.reduced < 1e-3
+    assert compare(exact.float(), Expected(exact.float(), exact), "kernelbench").reduced == 0
