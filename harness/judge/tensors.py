@@ -62,6 +62,17 @@ def index_of(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two nested values are equal: tensors bit for bit, the rest as Python says, with NaN equal to itself."""
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and same_bits(one, other)
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(same, one, other))
+    return bool(type(one) is type(other) and (one == other or (one != one and other != other)))
+
+
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors are equal bit for bit: NaN equals itself, and -0.0 differs from 0.0."""
     if one.shape != other.shape or one.dtype != other.dtype:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.tensors import index_of, pieces, same_bits, views
+from harness.judge.tensors import index_of, pieces, same, same_bits, views
 
 BASE = torch.arange(840.0)
 LAYOUTS = {
@@ -86,3 +86,24 @@ def test_a_conjugate_is_compared_as_what_it_stands_for():
     value = torch.tensor([1 + 2j, 3 - 4j])
     assert same_bits(value.conj(), value.conj().resolve_conj())
     assert not same_bits(value.conj(), value)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ({"a": [torch.ones(2), NAN]}, {"a": [torch.ones(2), NAN]}, True),
+        ((1, None, "x"), (1, None, "x"), True),
+        ((1,), (True,), False),
+        ((1.0,), (1,), False),
+        ([1.0], [2.0], False),
+        ([1.0], [1.0, 2.0], False),
+        ({"a": 1}, {"b": 1}, False),
+        ([torch.ones(2)], [1.0], False),
+        ([NAN], [1.0], False),
+    ],
+)
+def test_nested_values_are_equal_where_all_of_them_are(one, other, equal):
+    assert same(one, other) == same(other, one) == equal
