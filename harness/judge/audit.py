@@ -19,7 +19,7 @@ from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import leaves, pieces, same, same_bits, size_of
+from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
 from harness.schema.audit import Audit
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -64,7 +64,7 @@ class _Auditor:
             random=random,
             input_bytes=size_of(inputs),
             weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
-            output_bytes=size_of(expected.like),
+            output_bytes=self._written(inputs, expected),
             flops=self._flops(inputs),
             call_s=self._call_s,
         )
@@ -74,8 +74,8 @@ class _Auditor:
             self._find("changes-inputs", "info", "the reference changes its inputs in place")
         elif not random:
             try:
-                if facts.input_bytes + facts.output_bytes > LARGE_BYTES:
-                    raise _Spent(f"takes {(facts.input_bytes + facts.output_bytes) / 1e9:.2g} GB")
+                if (bytes_held := facts.input_bytes + size_of(expected.like)) > LARGE_BYTES:
+                    raise _Spent(f"takes {bytes_held / 1e9:.2g} GB")
                 self._degenerate(inputs, expected)
                 self._dependence(inputs, expected)
             except _Spent as spent:
@@ -153,6 +153,17 @@ class _Auditor:
 
     def _expected(self, inputs: list[Any], seed: int) -> Expected:
         return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+
+    def _written(self, inputs: list[Any], expected: Expected) -> int:
+        """Bytes that a call has to write: a view of what it was given costs nothing, an expanded row is one row."""
+        given = set() if self._oracle.changes_inputs else storages([inputs, *self._oracle.model.state_dict().values()])
+        parts: dict[int, tuple[int, int]] = {}
+        for leaf in leaves(expected.like):
+            memory = leaf.untyped_storage()
+            if leaf.numel() and memory.data_ptr() not in given:
+                before, _ = parts.get(memory.data_ptr(), (0, 0))
+                parts[memory.data_ptr()] = before + leaf.numel() * leaf.element_size(), memory.nbytes()
+        return sum(min(part) for part in parts.values())
 
     def _agrees(self, given: Any, expected: Expected) -> bool:
         return isinstance(compare(given, expected, self._tolerance), Agreement)

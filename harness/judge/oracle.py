@@ -9,7 +9,7 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.correctness import Expected
 from harness.judge.problem import LoadedProblem, seed_everything
-from harness.judge.tensors import leaves, pieces
+from harness.judge.tensors import leaves, pieces, storages
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
@@ -44,7 +44,7 @@ class Oracle:
         like = self._call(self.model, inputs)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
             self.changes_inputs = True
-        if _storages(like) & _storages(inputs):
+        if storages(like) & storages(inputs):
             self.aliases_inputs = True
         exact = None if doubled is None else self._in_double(doubled, like, seed)
         return Expected(like=like, exact=like if exact is None else exact)
@@ -100,11 +100,6 @@ def reference_must_run(oracle: Oracle, inputs: list[Any], title: str, *, seed: i
         return oracle.expected(inputs, seed=seed)
     except ReferenceRaised as error:
         raise ProblemError(f"problem {title}: the reference raised on its own inputs: {error}") from error
-
-
-def _storages(value: Any) -> set[int]:
-    plain = (leaf for leaf in leaves(value) if leaf.numel() and leaf.layout is torch.strided)
-    return {leaf.untyped_storage().data_ptr() for leaf in plain}
 
 
 def _doubled(value: Any) -> Any:

@@ -29,6 +29,12 @@ def size_of(value: Any) -> int:
     return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))
 
 
+def storages(value: Any) -> set[int]:
+    """Where the memory begins that the tensors of a nested value lie in."""
+    plain = (leaf for leaf in leaves(value) if leaf.numel() and leaf.layout is torch.strided)
+    return {leaf.untyped_storage().data_ptr() for leaf in plain}
+
+
 def views(value: torch.Tensor, limit: int = PIECE) -> Iterator[torch.Tensor]:
     """Views of at most `limit` elements that make up `value` in row-major order. Where they end its shape decides."""
     if value.numel() <= limit:
@@ -43,8 +49,9 @@ def views(value: torch.Tensor, limit: int = PIECE) -> Iterator[torch.Tensor]:
 def pieces(*values: torch.Tensor, limit: int = PIECE) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
     """Tensors of one shape side by side: the offset of a piece, and that piece of each as a flat tensor.
 
-    Nothing is copied of a contiguous tensor, of others a piece at a time.
+    Nothing is copied of a contiguous tensor, of others a piece at a time. A parameter's pieces are plain tensors.
     """
+    values = tuple(value.detach() for value in values)
     if all(value.is_contiguous() for value in values):
         values = tuple(value.view(-1) for value in values)
     offset = 0

@@ -41,6 +41,23 @@ def test_bytes_and_flops_are_those_of_one_call():
 
 
 @pytest.mark.parametrize(
+    ("forward", "written"),
+    [
+        ("x.view(-1)", 0),
+        ("(x.t(), y[2:])", 0),
+        ("self.linear.weight", 0),
+        ("(x + 1)[0].expand(1000, 8)", 4 * 16 * 8),
+        ("(x + 1).sum(0).expand(1000, 8)", 4 * 8),
+        ("(lambda out: (out, out, out[1:]))(x + 1)", 4 * 16 * 8),
+        ("x.mul_(2)", 4 * 16 * 8),
+        ("[(x + 1, 3), {'a': y > 0}]", 4 * 16 * 8 + 16 * 4),
+    ],
+)
+def test_bytes_written_are_those_that_a_call_has_to_write(forward, written):
+    assert audited(forward).output_bytes == written
+
+
+@pytest.mark.parametrize(
     ("forward", "answer"),
     [
         ("0 * self.linear(x) * y", "zeros"),

@@ -319,3 +319,14 @@ def test_the_error_of_half_that_is_allowed_is_kept_for_the_flag():
     found = compare(exact.half().float(), Expected(exact.float(), exact), "kernelbench")
     assert 1e-4 < found.reduced < 1e-3
     assert compare(exact.float(), Expected(exact.float(), exact), "kernelbench").reduced == 0
+
+
+@pytest.mark.usefixtures("chunk")
+def test_values_past_the_range_of_half_do_not_widen_the_tolerance_of_the_rest():
+    exact = torch.ones(100, dtype=torch.float64)
+    exact[::3] = 1e30
+    like = exact.half()
+    wrong = like.clone()
+    wrong[10] = 2.0
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    assert held(wrong, like, exact).mismatch.worst_index == (10,)
