@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 ROWS, COLUMNS = 65_599, 32_801
 ELEMENTS = ROWS * COLUMNS
-NEEDED_BYTES = 9 << 30  # the candidate's output, the judge's copy, the reference's, and a processor's worth of others
+NEEDED_BYTES = 9 << 30  # three outputs of 2.2 GB at a time: the candidate's, the judge's copy, the reference's
 
 # One byte an element. That it refuses other inputs leaves the nominal trial alone, which takes seconds. The last row is
 # all true: on a CPU memory that nobody wrote is zero.
