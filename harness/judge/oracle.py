@@ -61,7 +61,7 @@ class Oracle:
         if self._double is None:
             try:
                 self._double = copy.deepcopy(self.model).double()
-            except RuntimeError:  # some models cannot be copied
+            except (RuntimeError, TypeError):  # some models cannot be copied
                 self._affordable = False
                 return None
         return [_doubled(value) for value in inputs]
