@@ -35,7 +35,7 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
     assert {"set", "name", "sha256", "workload"} <= record["problem"].keys()
     assert {"path", "sha256", "extraction"} <= record["submission"].keys()
     assert {"sha256", "languages"} <= record["candidate"].keys()
-    assert record["device"].keys() == {"kind", "name"}
+    assert record["device"].keys() == {"kind", "name", "gpu"}
     assert record["device"]["kind"] == "cpu"
     assert record["verdict"]["kind"] == "correct"
     assert {"candidate_ms", "reference_ms", "speedup"} <= record["timing"].keys()
