@@ -169,7 +169,7 @@ class JudgeProcess:
                         bytes_budget=free_bytes // 6,
                         memory_bytes=free_bytes,
                         singles=self._device.type == "cuda",
-                        trace=settings.trace,
+                        trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
                 )

@@ -111,3 +111,9 @@ def test_who_only_calls_pytorch_is_named_and_rejected_without_a_time_too(judged)
 def test_a_wrong_answer_stays_wrong_whatever_rejects(judged):
     record = judged(PYTORCH.format("0.2 * torch.sigmoid(x.cuda())"), reject=("no-custom-kernel",))
     assert record.verdict.kind == "wrong"
+
+
+def test_who_rejects_candidates_without_a_kernel_of_their_own_has_the_profiler_look_at_all():
+    assert Settings(reject=("no-custom-kernel",)).traced == "always"
+    assert Settings(reject=("reduced-precision",)).traced == "never"
+    assert Settings(reject=("reduced-precision",), trace="faster").traced == "faster"
