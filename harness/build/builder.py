@@ -46,6 +46,7 @@ class _Attempt:
     reason: BuildReason = "compile"
     detail: str = ""
     notes: tuple[str, ...] = ()
+    library: Path | None = None
 
 
 class Builder:
@@ -155,7 +156,7 @@ class Builder:
             log=cap_log(attempt.log),
             notes=(*notes, *attempt.notes),
         )
-        return self._around.cache.put(key, artifact, attempt.module)
+        return self._around.cache.put(key, artifact, attempt.module, attempt.library)
 
     def _blame_the_machine(self, attempt: _Attempt) -> None:
         """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""
@@ -194,6 +195,7 @@ def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ..
     log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
     attempt = _Attempt(
         module=work / plan.output,
+        library=plan.library,
         log=log,
         seconds=time.monotonic() - started,
         cpu_seconds=sum(run.cpu_seconds for run in runs),

@@ -2,6 +2,7 @@
 
     <root>/artifacts/<k>/<key>/entry.json    the Artifact, or the BuildFailure, as it was made
                                module.so     mode 0444, in a folder of mode 0555
+                               and beside it the library of ours that it needs, if any
                                used          its time of change is the time of the last use
     <root>/tools/<fingerprint>/              what toolchains prepare once (the slim toolchain's library for one torch),
                                              with a `used` of its own, and in `sha256` the hash over its other files
@@ -40,6 +41,8 @@ ABANDONED_S = 6 * 3600.0
 
 class _Entry(Frozen):
     outcome: Artifact | BuildFailure
+    library: str | None = None
+    library_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ class ArtifactCache:
         """What was made of `key`, its hash checked; None where it must be built (again)."""
         folder = self._folder(key)
         try:
-            outcome = _Entry.model_validate_json((folder / "entry.json").read_bytes()).outcome
-            whole = isinstance(outcome, BuildFailure) or sha256_of(folder / MODULE_FILE) == outcome.sha256
+            entry = _Entry.model_validate_json((folder / "entry.json").read_bytes())
+            whole = _is_whole(entry, folder)
         except FileNotFoundError:
             return None
         except ValidationError:
@@ -80,26 +83,32 @@ class ArtifactCache:
                 self._remove(folder)
             return None
         _note_use(folder)
-        if isinstance(outcome, BuildFailure):
-            return outcome
-        return outcome.model_copy(
-            update={"path": str(folder / MODULE_FILE), "cached": True, "seconds": 0.0, "cpu_seconds": 0.0}
-        )
+        if isinstance(entry.outcome, BuildFailure):
+            return entry.outcome
+        return _placed(entry, folder).model_copy(update={"cached": True, "seconds": 0.0, "cpu_seconds": 0.0})
 
-    def put(self, key: str, outcome: Artifact | BuildFailure, module: Path | None = None) -> Artifact | BuildFailure:
-        """Keep an outcome, with its shared object for an artifact; gives it back with its place in the cache."""
+    def put(
+        self, key: str, outcome: Artifact | BuildFailure, module: Path | None = None, library: Path | None = None
+    ) -> Artifact | BuildFailure:
+        """Keep an outcome, with its shared object for an artifact; gives it back with its place in the cache.
+
+        `library` is what the shared object needs beside it when it is loaded.
+        """
         with _disk_faults(self.root), self.work_folder() as work:
             folder = self._folder(key)
+            entry = _Entry(outcome=outcome)
             if isinstance(outcome, Artifact):
                 assert module is not None
                 shutil.copyfile(module, work / MODULE_FILE)
-                outcome = outcome.model_copy(update={"path": str(folder / MODULE_FILE)})
-            (work / "entry.json").write_text(_Entry(outcome=outcome).model_dump_json())
+                if library is not None:
+                    shutil.copyfile(library, work / library.name)
+                    entry = _Entry(outcome=outcome, library=library.name, library_sha256=sha256_of(library))
+                outcome = _placed(entry, folder)
+            (work / "entry.json").write_text(entry.model_dump_json())
+            for file in work.iterdir():
+                _flush(file)
+                file.chmod(0o444)
             (work / _USED).touch()
-            for file in ("entry.json", MODULE_FILE):
-                if (work / file).exists():
-                    _flush(work / file)
-                    (work / file).chmod(0o444)
             self._publish(work, folder)
         self._evict()
         return outcome
@@ -237,6 +246,20 @@ def sha256_of(file: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _is_whole(entry: _Entry, folder: Path) -> bool:
+    if isinstance(entry.outcome, BuildFailure):
+        return True
+    library_is = entry.library is None or sha256_of(folder / entry.library) == entry.library_sha256
+    return library_is and sha256_of(folder / MODULE_FILE) == entry.outcome.sha256
+
+
+def _placed(entry: _Entry, folder: Path) -> Artifact:
+    """The artifact of an entry with the paths that it has in this folder."""
+    assert isinstance(entry.outcome, Artifact)
+    library = str(folder / entry.library) if entry.library else None
+    return entry.outcome.model_copy(update={"path": str(folder / MODULE_FILE), "library": library})
 
 
 def _hash_of_all(folder: Path) -> str:

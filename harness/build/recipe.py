@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from harness.build.sources import SourceFile
 from harness.build.torch_layout import CudaToolkit, TorchLayout
@@ -55,22 +55,23 @@ class Machine:
 class Extras:
     """How a toolchain departs from the stock one.
 
-    `first` are include directories before torch's, `objects` what is linked before the candidate's own objects (so
-    that what they hold is initialised first), `linked` arguments of the linker before torch's libraries, `cxx_flags`
-    flags of the C++ compiler before the candidate's.
+    `first` are include directories before torch's, `linked` arguments of the linker before torch's libraries,
+    `cxx_flags` flags of the C++ compiler before the candidate's, `library` a shared object that what is built needs
+    beside it when it is loaded.
     """
 
     first: tuple[str, ...] = ()
-    objects: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     cxx_flags: tuple[str, ...] = ()
+    library: Path | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
     """Files to write and processes to run for one artifact; `compile` in any order, then `link`.
 
-    A link whose output matches `refused_link` has failed, whatever the linker's exit status says.
+    A link whose output matches `refused_link` has failed, whatever the linker's exit status says. `library` is as in
+    `Extras`.
     """
 
     files: dict[str, str]
@@ -79,6 +80,7 @@ class Plan:
     output: str
     notes: tuple[str, ...] = ()
     refused_link: str | None = None
+    library: Path | None = None
 
 
 class BadFlags(ValueError):
@@ -90,7 +92,7 @@ def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Mach
     files = tuple(files)
     with_cuda = request.uses_cuda and machine.target == "cuda"
     common = _common_flags(request, machine, extras, with_cuda=with_cuda)
-    calls, objects = [], list(extras.objects)
+    calls, objects = [], []
     for file in (f for f in files if f.compiled):
         if file.language == "cuda" and with_cuda:
             compiler = [str(machine.toolkit.nvcc), *common, *_nvcc_flags(request, machine)]
@@ -103,7 +105,8 @@ def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Mach
         calls.append((*compiler, "-c", file.name, "-o", objects[-1]))
     output = "module.so"
     link = (machine.cxx, *objects, "-shared", *_link_flags(request, machine, extras, with_cuda), "-o", output)
-    return Plan(files={f.name: f.text for f in files}, compile=tuple(calls), link=link, output=output)
+    texts = {f.name: f.text for f in files}
+    return Plan(files=texts, compile=tuple(calls), link=link, output=output, library=extras.library)
 
 
 def split_flags(flags: Iterable[str]) -> list[str]:

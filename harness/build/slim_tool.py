@@ -1,13 +1,12 @@
 """The slim toolchain's tool: libslim, the facade's headers and the index of operators, made once for each torch.
 
-libslim is one object file, linked into every module: what was built needs no file of ours when it is loaded, wherever
-the cache has been moved to since.
+libslim is a library of its own, because it and a module hold different functions of the same names: torch's and the
+facade's. A copy of it lies beside every module, so that what was built needs nothing else of the cache.
 """
 
 import functools
 import hashlib
 import platform
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from harness.build.recipe import Machine
 from harness.build.toolchain import OnStatus, SteppedBack
 
 FACADE = Path(__file__).parent / "slim"
-LIBRARY, _OPTIONS = "libslim.o", "libslim.options"
+LIBRARY = "libslim.so"
 LIBRARY_DEADLINE_S = 600.0
 
 # Headers of torch's that lead to the facade instead. Grouped as torch groups them, so that a source that forgot an
@@ -52,7 +51,7 @@ GUARDED = {
     "SLIM_HALF": "c10/util/Half.h c10/util/BFloat16.h torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h",
     "SLIM_COMPLEX": "c10/util/complex.h torch/headeronly/util/complex.h",
 }
-# Everything that the facade and libslim define stays inside the module: libtorch has its own of the same names.
+# Everything that the facade defines stays inside the module: libslim and libtorch have their own of the same names.
 VERSION_SCRIPT = """{
   global: *;
   local:
@@ -61,23 +60,14 @@ VERSION_SCRIPT = """{
     _ZTI*; _ZTS*; _ZTV*; _ZGV*;
 };
 """
-# Torch's inline functions and classes that libslim holds become local to it, once they are out of their groups: the
-# linker would merge them with the facade's of the same names.
-_OURS_ALONE = ("--wildcard", "--keep-global-symbol=_ZN4slim*", "--strip-unneeded")
-# What libslim calls that is there when a module is loaded, and in no library when it is linked.
-_OF_THE_PROCESS = re.compile(r"^((?:_?Py|cuda)\w+) U", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SlimTool:
-    """A prepared tool: `include` holds the facade, `library` is libslim, `version_script` what a module may export.
-
-    `linker_options` is a file of them that goes with the library.
-    """
+    """A prepared tool: `include` holds the facade, `library` is libslim, `version_script` what a module may export."""
 
     include: Path
     library: Path
-    linker_options: Path
     version_script: Path
     operators: Operators
 
@@ -106,7 +96,6 @@ def _open(folder: Path) -> SlimTool | str:
     return SlimTool(
         include=folder / "include",
         library=folder / LIBRARY,
-        linker_options=folder / _OPTIONS,
         version_script=folder / "module.map",
         operators=Operators.read(folder / "operators.json"),
     )
@@ -151,51 +140,41 @@ def _version_defines(include: Path) -> str:
 
 
 def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str | None:
-    """Make libslim of shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
+    """g++ over shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
+    layout = machine.layout
     # One translation unit, because reading torch's headers is what takes the time.
     _write(work / "libslim.cpp", f'#include "{FACADE}/shim.cpp"\n#include "{FACADE}/binding.cpp"\n')
-    compiler = functools.partial(
-        run_compiler, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable_folders(machine.layout, cache)
-    )
-    programs = {name: compiler((machine.cxx, f"-print-prog-name={name}")).output.strip() for name in ("objcopy", "nm")}
-    for command in (
-        _compile_command(machine),
-        (machine.cxx, "-r", "-nostdlib", "-Wl,--force-group-allocation", "compiled.o", "-o", "grouped.o"),
-        (programs["objcopy"], *_OURS_ALONE, "grouped.o", LIBRARY),
-        (programs["nm"], "-u", "--format=posix", LIBRARY),
-    ):
-        run = compiler(command)
-        if run.timed_out or run.out_of_memory:  # may pass the next time, so it is not kept
-            raise SteppedBack("its library could not be compiled in the time and memory there is")
-        if not run.ok:
-            return f"its library does not compile against this torch: {first_error(run.output)}"
-    names = _OF_THE_PROCESS.findall(run.output)
-    (work / _OPTIONS).write_text("".join(f"--ignore-unresolved-symbol={name}\n" for name in names))
-    for made in ("libslim.cpp", "compiled.o", "grouped.o"):
-        (work / made).unlink()
-    return None
-
-
-def _compile_command(machine: Machine) -> tuple[str, ...]:
-    layout = machine.layout
-    with_cuda = bool(cuda_libraries(machine))
-    system = [*layout.include_dirs, layout.python_include, *(layout.cuda_include_dirs if with_cuda else ())]
-    return (
+    system = [*layout.include_dirs, layout.python_include, *(layout.cuda_include_dirs if _with_cuda(machine) else ())]
+    command = [
         machine.cxx,
-        *("-O2", "-fPIC", "-w", f"-std={layout.cxx_standard}", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
-        "-fno-gnu-unique",  # what is unique in a process cannot be made local to a module
+        *("-O2", "-fPIC", "-shared", "-w", f"-std={layout.cxx_standard}"),
+        *("-fvisibility=hidden", "-fvisibility-inlines-hidden", "-Wl,-Bsymbolic"),
         *("-DTORCH_API_INCLUDE_EXTENSION_H", f"-D_GLIBCXX_USE_CXX11_ABI={int(layout.cxx11_abi)}", *layout.pybind_flags),
-        *(("-DSLIM_WITH_CUDA",) if with_cuda else ()),
+        *(("-DSLIM_WITH_CUDA",) if _with_cuda(machine) else ()),
         f"-I{FACADE / 'include'}",
         *(part for path in system for part in ("-isystem", str(path))),
-        *("-c", "libslim.cpp", "-o", "compiled.o"),
-    )
+        *(
+            "libslim.cpp",
+            "-o",
+            LIBRARY,
+            f"-Wl,-soname,{LIBRARY}",
+            f"-L{layout.library_dir}",
+            "-ltorch_python",
+            "-ltorch",
+            "-ltorch_cpu",
+            "-lc10",
+        ),
+        *(("-ltorch_cuda", "-lc10_cuda") if _with_cuda(machine) else ()),
+    ]
+    readable = readable_folders(layout, cache)
+    run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable)
+    if run.timed_out or run.out_of_memory:  # may pass the next time, so it is not kept
+        raise SteppedBack("its library could not be compiled in the time and memory there is")
+    return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
 
 
-def cuda_libraries(machine: Machine) -> tuple[str, ...]:
-    """What libslim calls of a CUDA torch, for the linker; nothing where it is built without."""
-    with_cuda = machine.layout.cuda is not None and machine.layout.toolkit is not None
-    return ("-lc10_cuda", "-ltorch_cuda") if with_cuda else ()
+def _with_cuda(machine: Machine) -> bool:
+    return machine.layout.cuda is not None and machine.layout.toolkit is not None
 
 
 def _fingerprint(machine: Machine) -> str:

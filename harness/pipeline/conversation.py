@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from harness.errors import ProtocolError
@@ -107,8 +107,10 @@ class Conversation:
         outcome = self._build(message.request)
         try:
             if isinstance(outcome, Artifact):
-                with open(outcome.path, "rb") as shared_object:
-                    self._channel.send(Built(artifact=outcome), [shared_object.fileno()])
+                with ExitStack() as opened:
+                    paths = filter(None, (outcome.path, outcome.library))
+                    files = [opened.enter_context(open(path, "rb")).fileno() for path in paths]
+                    self._channel.send(Built(artifact=outcome), files)
             else:
                 self._channel.send(Built(failure=outcome))
         except Closed:

@@ -42,13 +42,15 @@ class BuildRequest(Frozen):
 class Artifact(Frozen):
     """A shared object in the cache.
 
-    `path` is absolute; `module` the name of its `PyInit_` function; `toolchain` which one built it ("stock",
+    `path` is absolute; `library` is the path of the shared object of ours that must lie beside it when it is loaded,
+    None where it needs none; `module` the name of its `PyInit_` function; `toolchain` which one built it ("stock",
     "slim", "emulated", ...); `notes` what was substituted or stepped back from on the way; `seconds` and
     `cpu_seconds` what building cost, both 0 where `cached`.
     """
 
     key: str
     path: str
+    library: str | None = None
     sha256: Sha256
     module: str
     toolchain: str

@@ -33,7 +33,7 @@ class Load(Frozen):
 
 
 class Built(Frozen):
-    """The answer to `Build`. To a worker, an artifact's frame brings a descriptor of the shared object itself."""
+    """The answer to `Build`. To a worker, an artifact comes with descriptors of the shared object and its library."""
 
     say: Literal["built"] = "built"
     artifact: Artifact | None = None

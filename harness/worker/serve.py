@@ -167,7 +167,7 @@ class Server:
         if answer.artifact is None:
             assert answer.failure is not None
             raise capture.BuildFailed(request.name, answer.failure)
-        return answer.artifact.model_copy(update={"path": _own_copy(answer.artifact, *frame.descriptors)})
+        return _own_copy(answer.artifact, frame.descriptors)
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
         (descriptor,) = descriptors
@@ -338,12 +338,16 @@ def _bytes(value: torch.Tensor) -> int:
     return min(value.numel() * value.element_size(), value.untyped_storage().nbytes())
 
 
-def _own_copy(artifact: Artifact, descriptor: int) -> str:
-    """The shared object as a file of the worker's own: the cache, with the work of others in it, stays out of sight."""
+def _own_copy(artifact: Artifact, descriptors: Sequence[int]) -> Artifact:
+    """The artifact as files of the worker's own: the cache, with the work of others in it, stays out of sight."""
     path = Path(f"{artifact.key}.so").resolve()
-    with open(descriptor, "rb") as shared_object, path.open("wb") as copy:
-        shutil.copyfileobj(shared_object, copy)
-    return str(path)
+    library = Path(Path(artifact.library).name).resolve() if artifact.library else None
+    for descriptor, place in zip(descriptors, filter(None, (path, library)), strict=True):
+        with open(descriptor, "rb") as shared_object:
+            if not place.exists():  # the library, by an artifact before
+                with place.open("wb") as copy:
+                    shutil.copyfileobj(shared_object, copy)
+    return artifact.model_copy(update={"path": str(path), "library": library and str(library)})
 
 
 def _parameters(model: Any) -> tuple[ParameterShape, ...]:
