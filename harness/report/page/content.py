@@ -65,7 +65,7 @@ def content(
         for record in records:
             cells.add(run, record)
             if judged is None:
-                builder.add(record.model_dump())
+                builder.add_record(record)
             if not packer.full:
                 details.append(packer.pack(record, attachments(run, record)))
         found[run] = Judged.of(builder.build()) if judged is None else judged[run]
