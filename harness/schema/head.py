@@ -97,13 +97,16 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     roofline: HeadRoofline | None = None
     audit: tuple[HeadFlag, ...] = ()
     flags: tuple[HeadFlag, ...] = ()
-    sandbox: HeadSandbox = HeadSandbox()
+    sandbox: msgspec.Raw = msgspec.Raw(b"{}")
+    """JSON of a `HeadSandbox`, not looked at: most records of a run have one and the same."""
 
     @classmethod
     def of(cls, record: Record) -> Self:
-        return msgspec.convert(record.model_dump(include=_PARTS), cls)
+        sandbox = msgspec.Raw(record.sandbox.model_dump_json().encode())
+        return msgspec.convert({**record.model_dump(include=_PARTS), "sandbox": sandbox}, cls)
 
 
+read_sandbox: Callable[[bytes], HeadSandbox] = msgspec.json.Decoder(HeadSandbox).decode
 read_head: Callable[[bytes], Head] = msgspec.json.Decoder(Head).decode
 """The head of a record's JSON, which must be UTF-8: that is not checked in what it steps over.
 
@@ -113,7 +116,7 @@ and records write one as text.
 
 # Of a record what a head has; the samples of a timing are most of the rest.
 _PARTS: dict[str, Any] = dict.fromkeys(
-    ("schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags", "sandbox"), True
+    ("schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags"), True
 ) | {
     "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
     "timing": {

@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ from harness.schema import (
     Workload,
 )
 from harness.schema.columns import Coded, Columns, ColumnsBuilder, Texts
-from harness.schema.head import read_head
+from harness.schema.head import Head, read_head
 
 INTERVAL = Interval(value=2.0, low=1.5, high=float("inf"))
 FURTHER = Baseline(name="compile", reference_ms=1.0, speedup=INTERVAL, conclusion="same")
@@ -147,9 +148,20 @@ def test_arrays_read_back(records):
         Columns.from_arrays({})
 
 
-def test_more_records_than_are_gathered_at_once(monkeypatch):
-    monkeypatch.setattr("harness.schema.columns._BATCH", 4)
-    assert told(Columns.of(record(str(number)) for number in range(10)).path) == list(map(str, range(10)))
+def test_heads_may_come_one_by_one_or_at_once(records):
+    builder = ColumnsBuilder()
+    builder.add(())
+    for each in records:
+        builder.add((Head.of(each),))
+    equal(builder.build(), Columns.of(records))
+
+
+def test_heads_whose_sandbox_is_none_are_refused_together(records):
+    builder = ColumnsBuilder()
+    good = Head.of(records[0])
+    with pytest.raises(ValueError, match="Expected"):
+        builder.add((good, msgspec.structs.replace(good, sandbox=msgspec.Raw(b'{"layers": 3}'))))
+    assert len(builder.build()) == 0
 
 
 @given(st.lists(st.text()))
