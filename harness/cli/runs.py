@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from harness.store import Run
     from harness.store.index import Index
 
-_NAMES = 4
 _VERDICTS = ("correct", "wrong", "failed", "rejected", "infrastructure")
 
 
@@ -49,7 +48,7 @@ def list_runs() -> None:
         verdicts = _counted(columns.verdict)
         correct, unjudged = verdicts["correct"], verdicts["infrastructure"]
         numbers = (len(columns), correct, len(columns) - correct - unjudged, unjudged)
-        texts = (_named(columns.model), _named(columns.device_name), run.manifest.created[:10])
+        texts = (_named(columns.model, 1), _named(columns.device_name, 1), run.manifest.created[:10])
         drawn.add_row(one_cell(name), *map(str, numbers), *(Text(one_cell(text)) for text in texts))
     console = output_console()
     if names:
@@ -204,7 +203,7 @@ def _about(run: "Run", index: "Index") -> Iterator["RenderableType"]:
     verdicts = _counted(columns.verdict)
     dates = sorted(columns.judged_at.texts)
     earlier = len(index.lines) - len(columns)
-    settings = (f"{name} {value}" for name, value in manifest.settings.items() if value not in ({}, "", None))
+    settings = (f"{name} {_setting(value)}" for name, value in manifest.settings.items() if _setting(value))
     facts = {
         "folder": str(run.folder),
         "begun": f"{manifest.created}, by harness {manifest.harness}",
@@ -251,11 +250,20 @@ def _counted(column: "Coded") -> Counter[str]:
     return Counter(dict(zip(column.texts, counts, strict=True)))
 
 
-def _named(column: "Coded") -> str:
+def _setting(value: object) -> str:
+    """A setting of a manifest as text; empty where it was left out."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}={each}" for name, each in value.items())
+    if isinstance(value, list):
+        return "+".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _named(column: "Coded", most: int = 4) -> str:
     """The most frequent names; what has no name is not among them."""
     names = [name for name, count in _counted(column).most_common() if name and count]
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return f"{', '.join(names[:_NAMES])}{more}" or "-"
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}" or "-"
 
 
 def _problems(columns: "Columns") -> Iterator[tuple[str, int]]:

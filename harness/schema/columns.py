@@ -7,111 +7,21 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NotRequired, Self, overload
+from operator import attrgetter
+from typing import Any, Self, overload
 
 import numpy as np
+from msgspec import Raw
 from numpy.typing import NDArray
-from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
-from harness.schema.base import Sha256
-from harness.schema.build import DeviceKind
-from harness.schema.flag import Severity
-from harness.schema.problem import Precision
-from harness.schema.record import BaselineName, Record
+from harness.schema.head import Head, HeadFlag, HeadTiming, read_sandbox
+from harness.schema.record import Record
 
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 _UNKNOWN = -1
-_BATCH = 4096
 _DOUBTFUL = {"warn", "reject"}
-
-
-class HeadWorkload(TypedDict):
-    reduced: NotRequired[bool]
-    precision: NotRequired[Precision]
-
-
-class HeadProblem(TypedDict):
-    set: str
-    name: str
-    workload: NotRequired[HeadWorkload]
-
-
-class HeadSubmission(TypedDict):
-    path: str
-    sha256: Sha256
-    sample: NotRequired[int]
-    model: NotRequired[str]
-    turn: NotRequired[int | None]
-    prompt_tokens: NotRequired[int | None]
-    completion_tokens: NotRequired[int | None]
-
-
-class HeadDevice(TypedDict):
-    kind: DeviceKind
-    name: str
-
-
-class HeadVerdict(TypedDict):
-    kind: str
-    stage: NotRequired[str]
-    reason: NotRequired[str]
-    rule: NotRequired[str]
-
-
-class HeadInterval(TypedDict):
-    value: float
-    low: float
-    high: float
-
-
-class HeadBaseline(TypedDict):
-    name: BaselineName
-    speedup: HeadInterval
-
-
-class HeadConditions(TypedDict):
-    disturbed: NotRequired[bool]
-
-
-class HeadTiming(TypedDict):
-    speedup: HeadInterval
-    baseline: NotRequired[BaselineName]
-    baselines: NotRequired[list[HeadBaseline]]
-    conditions: NotRequired[HeadConditions | None]
-
-
-class HeadRoofline(TypedDict):
-    fraction: float
-
-
-class HeadFlag(TypedDict):
-    severity: Severity
-
-
-class HeadSandbox(TypedDict):
-    layers: NotRequired[tuple[str, ...]]
-    missing: NotRequired[tuple[str, ...]]
-
-
-class Head(TypedDict):
-    """The parts of a record, as JSON has them, that the columns are made of.
-
-    A TypedDict, because pydantic reads it in two thirds of the time that models of the same shape take.
-    """
-
-    schema_version: int
-    problem: HeadProblem
-    submission: HeadSubmission
-    device: HeadDevice
-    verdict: HeadVerdict
-    judged_at: str
-    timing: NotRequired[HeadTiming | None]
-    roofline: NotRequired[HeadRoofline | None]
-    audit: NotRequired[list[HeadFlag]]
-    flags: NotRequired[list[HeadFlag]]
-    sandbox: NotRequired[HeadSandbox]
 
 
 class Texts(Sequence[str]):
@@ -223,8 +133,7 @@ class Columns:
     def of(cls, records: Iterable[Record]) -> "Columns":
         """The columns of records that are at hand."""
         builder = ColumnsBuilder()
-        for record in records:
-            builder.add_record(record)
+        builder.add(map(Head.of, records))
         return builder.build()
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "Columns":
@@ -282,15 +191,6 @@ class Columns:
         return cls(**coded)
 
 
-# Of a record what a head has; the samples of a timing are most of the rest.
-_PARTS: dict[str, Any] = dict.fromkeys(
-    ("schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags", "sandbox"), True
-) | {
-    "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
-    "timing": {
-        "speedup": True, "baseline": True, "conditions": {"disturbed"}, "baselines": {"__all__": {"name", "speedup"}},
-    },
-}  # fmt: skip
 _CODED = (
     "problem", "set", "model", "path", "device", "device_name", "precision", "verdict", "stage", "reason", "isolation",
     "judged_at",
@@ -298,6 +198,33 @@ _CODED = (
 _WHOLES = ("sample", "turn", "prompt_tokens", "completion_tokens")
 _BOOLS = ("reduced", "flagged", "audited", "disturbed")
 _PLAIN = ("row", "sha256", *_WHOLES, *_BOOLS, "roofline")
+# Where a head says what a column is made of.
+_PLACES = {
+    "problem": "problem.name",
+    "set": "problem.set",
+    "model": "submission.model",
+    "path": "submission.path",
+    "device": "device.kind",
+    "device_name": "device.name",
+    "precision": "problem.workload.precision",
+    "verdict": "verdict.kind",
+    "stage": "verdict.stage",
+    "reason": "verdict.reason",
+    "rule": "verdict.rule",
+    "sandbox": "sandbox",
+    "judged_at": "judged_at",
+    "sha256": "submission.sha256",
+    "sample": "submission.sample",
+    "turn": "submission.turn",
+    "prompt_tokens": "submission.prompt_tokens",
+    "completion_tokens": "submission.completion_tokens",
+    "reduced": "problem.workload.reduced",
+    "flagged": "flags",
+    "audited": "audit",
+    "timing": "timing",
+    "roofline": "roofline",
+}
+_look = attrgetter(*_PLACES.values())
 
 
 class _Codebook(dict[str, int]):
@@ -309,13 +236,11 @@ class _Codebook(dict[str, int]):
 
 
 class ColumnsBuilder:
-    """Columns while their records go by: rows are gathered, and turned into columns a batch at a time, which is
-    three times as fast as appending to each column.
+    """Columns while their records go by. Hundreds of heads are best added at once: several times as fast as one after
+    the other, and no more than stay in a core's cache.
     """
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []
-        self._timings: list[tuple[int, str, float, float, float]] = []
         self._count = 0
         self._known = {name: _Codebook() for name in (*_CODED, "baseline")}
         self._values: dict[str, array[Any]] = {name: array("i") for name in self._known}
@@ -323,50 +248,31 @@ class ColumnsBuilder:
         self._values |= {name: array("b") for name in _BOOLS}
         self._values |= {name: array("d") for name in ("roofline", "speedup")}
         self._sha256 = bytearray()
-        self._isolations: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
+        self._isolations: dict[bytes, str] = {}
 
-    def add_record(self, record: Record) -> None:
-        """One record that is at hand."""
-        self.add(record.model_dump(include=_PARTS))
-
-    def add(self, head: Head | Mapping[str, Any]) -> None:
-        """One record: its head, or all of it as a dict of the same shape."""
-        problem, submission, device, verdict = head["problem"], head["submission"], head["device"], head["verdict"]
-        workload: HeadWorkload = problem.get("workload") or {}
-        sandbox: HeadSandbox = head.get("sandbox") or {}
-        timing, roofline = head.get("timing"), head.get("roofline")
-        self._rows.append((
-            f"{problem['set']}/{problem['name']}" if problem["set"] else problem["name"],
-            problem["set"],
-            submission.get("model", ""),
-            submission["path"],
-            device["kind"],
-            device["name"],
-            workload.get("precision", "fp32"),
-            verdict["kind"],
-            verdict.get("stage", ""),
-            verdict.get("reason") or verdict.get("rule") or "",
-            self._isolation(sandbox.get("layers", ()), sandbox.get("missing", ())),
-            head["judged_at"],
-            submission.get("sample", 0),
-            _known(submission.get("turn")),
-            _known(submission.get("prompt_tokens")),
-            _known(submission.get("completion_tokens")),
-            workload.get("reduced", False),
-            _doubtful(head.get("flags", ())),
-            _doubtful(head.get("audit", ())),
-            timing is not None and bool((timing.get("conditions") or {}).get("disturbed")),
-            roofline["fraction"] if roofline else np.nan,
-            submission["sha256"],
-        ))  # fmt: skip
-        if timing:
-            self._add_timing(timing)
-        self._count += 1
-        if len(self._rows) == _BATCH:
-            self._flush()
+    def add(self, heads: Iterable[Head]) -> None:
+        """Adds them all; none, and raises ValueError, where a head has not looked at what is not what it is for."""
+        rows = list(map(_look, heads))
+        if not rows:
+            return
+        columns: dict[str, Any] = dict(zip(_PLACES, zip(*rows, strict=True), strict=True))
+        columns["isolation"] = list(map(self._isolation, columns.pop("sandbox")))
+        self._sha256 += bytes.fromhex("".join(columns.pop("sha256")))
+        rules, timings = columns.pop("rule"), columns.pop("timing")
+        columns["problem"] = map(_title, columns["set"], columns["problem"])
+        columns["reason"] = (reason or rule for reason, rule in zip(columns["reason"], rules, strict=True))
+        for name in ("turn", "prompt_tokens", "completion_tokens"):
+            columns[name] = (_UNKNOWN if value is None else value for value in columns[name])
+        for name in ("flagged", "audited"):
+            columns[name] = map(_doubtful, columns[name])
+        columns["roofline"] = (roofline.fraction if roofline else np.nan for roofline in columns["roofline"])
+        columns["disturbed"] = (bool(each and each.conditions and each.conditions.disturbed) for each in timings)
+        for name, column in columns.items():
+            self._extend(name, column)
+        self._add_timings(timings)
+        self._count += len(rows)
 
     def build(self) -> Columns:
-        self._flush()
         arrays: dict[str, Any] = {
             name: Coded(Texts.of(known), np.frombuffer(self._values[name], np.int32))
             for name, known in self._known.items()
@@ -381,42 +287,36 @@ class ColumnsBuilder:
             **arrays,
         )
 
-    def _add_timing(self, timing: HeadTiming | Mapping[str, Any]) -> None:
-        speedup = timing["speedup"]
-        baseline = timing.get("baseline", "eager")
-        self._timings.append((self._count, baseline, speedup["value"], speedup["low"], speedup["high"]))
-        for further in timing.get("baselines", ()):
-            speedup = further["speedup"]
-            self._timings.append((self._count, further["name"], speedup["value"], speedup["low"], speedup["high"]))
-
-    def _isolation(self, layers: tuple[str, ...], missing: tuple[str, ...]) -> str:
-        found = self._isolations.get((layers, missing))
-        if found is None:
-            found = self._isolations[layers, missing] = json.dumps([layers, missing])
-        return found
-
-    def _flush(self) -> None:
-        if self._rows:
-            *columns, sha256 = zip(*self._rows, strict=True)
-            for name, column in zip((*_CODED, *_WHOLES, *_BOOLS, "roofline"), columns, strict=True):
-                self._extend(name, column)
-            self._sha256 += bytes.fromhex("".join(sha256))
-        if self._timings:
-            timed, baseline, *speedup = zip(*self._timings, strict=True)
+    def _add_timings(self, timings: Iterable[HeadTiming | None]) -> None:
+        found = [
+            (row, name, speedup)
+            for row, timing in enumerate(timings, self._count)
+            if timing is not None
+            for name, speedup in (
+                (timing.baseline, timing.speedup), *((each.name, each.speedup) for each in timing.baselines),
+            )
+        ]  # fmt: skip
+        if found:
+            timed, baseline, speedups = zip(*found, strict=True)
             self._extend("timed", timed)
             self._extend("baseline", baseline)
-            self._extend("speedup", np.column_stack(speedup).ravel().tolist())
-        self._rows.clear()
-        self._timings.clear()
+            self._extend("speedup", (value for each in speedups for value in (each.value, each.low, each.high)))
+
+    def _isolation(self, raw: Raw) -> str:
+        found = self._isolations.get(bytes(raw))
+        if found is None:
+            sandbox = read_sandbox(bytes(raw))
+            found = self._isolations[bytes(raw)] = json.dumps([sandbox.layers, sandbox.missing])
+        return found
 
     def _extend(self, name: str, column: Iterable[Any]) -> None:
         codes = self._known.get(name)
-        self._values[name].extend(map(codes.__getitem__, column) if codes is not None else column)
+        self._values[name].fromlist(list(map(codes.__getitem__, column) if codes is not None else column))
 
 
-def _known(value: int | None) -> int:
-    return _UNKNOWN if value is None else value
+def _title(set_name: str, name: str) -> str:
+    return f"{set_name}/{name}" if set_name else name
 
 
-def _doubtful(flags: Sequence[Mapping[str, Any]]) -> bool:
-    return bool(flags) and any(flag["severity"] in _DOUBTFUL for flag in flags)
+def _doubtful(flags: Sequence[HeadFlag]) -> bool:
+    return bool(flags) and any(flag.severity in _DOUBTFUL for flag in flags)

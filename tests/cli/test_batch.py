@@ -411,7 +411,13 @@ def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, fai
     assert [record.submission.sample for record in records(here / "runs/r")] == [0]
 
 
-MIXTURE = {"right": 30, "wrong": 70, "failing": 50, "has_no_model": 20, "segfaults": 15, "leaves_with_status_zero": 15}
+# Timing a right answer takes seconds, and emulated ones are never timed: few of the first kind, so that some kills meet
+# the clock, and the rest of the second.
+MIXTURE = {
+    "right": 4, "right_emulated": 26, "wrong": 70, "failing": 50, "has_no_model": 20, "segfaults": 15,
+    "leaves_with_status_zero": 15,
+}  # fmt: skip
+KINDS = {"right": "correct", "right_emulated": "correct", "wrong": "wrong"}
 KILLS_WHILE_STARTING = 2
 KILLS_WHILE_JUDGING = 8
 
@@ -424,6 +430,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     print("seed", seed)  # shown where the test fails
     names = [name for name, count in MIXTURE.items() for _ in range(count)]
     chance.shuffle(names)
+    lay(here, {"right_emulated.py": (here / "right.py").read_text() + "# to be run where cuda is\n"})
     texts = {
         name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL[name]).read_text() for name in MIXTURE
     }
@@ -451,5 +458,6 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     run = open_run(kept.parent)
     for record in run.records():
         name = names[record.submission.sample]
-        assert record.verdict.kind == {"right": "correct", "wrong": "wrong"}.get(name, "failed"), record.verdict
+        assert record.verdict.kind == KINDS.get(name, "failed"), record.verdict
+        assert (record.timing is not None) == (name == "right")
         assert (run.artifacts(record) / "submission.txt").read_text() == texts[name]

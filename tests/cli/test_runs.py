@@ -69,6 +69,25 @@ def test_runs_are_listed_with_what_came_of_them(here):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def test_a_run_of_many_models_names_one_of_them_in_the_list_and_more_by_itself(here):
+    manifest = Manifest(created="2026-01-01T00:00:00+00:00", harness="0.1.0")
+    with open_run("many", create=True, manifest=manifest) as run:
+        for number in range(6):
+            ref = SubmissionRef(path="a.py", sha256="1" * 64, model=f"m{number}")
+            run.append(record("a.py", submission=ref))
+    listed = invoke("list").stdout
+    assert "m0 and 5 more" in " ".join(listed.split())
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "m0, m1, m2, m3 and 2 more" in invoke("show", "many").stdout
+
+
+def test_settings_are_words_and_those_left_out_are_not_named(here):
+    settings = {"baselines": ["eager", "compile"], "reject": [], "workload": {"dim": 3}, "extract": "last", "cc": None}
+    manifest = Manifest(created="2026-01-01T00:00:00+00:00", harness="0.1.0", settings=settings)
+    open_run("set", create=True, manifest=manifest).close()
+    assert "settings  baselines eager+compile, workload dim=3, extract last" in invoke("show", "set").stdout
+
+
 def test_where_there_is_no_run_it_is_said_how_to_make_one(here):
     shutil.rmtree(here / "runs")
     assert "harness batch DIR --run NAME" in invoke("list").stdout

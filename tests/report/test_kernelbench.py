@@ -2,12 +2,17 @@
 
 import json
 import math
+import statistics
+import weakref
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from kernelbench_analysis import Analysis
 
 from harness.errors import InputError
+from harness.report import kernelbench as kernelbench_module
 from harness.report.kernelbench import Export, kernelbench
 from harness.schema import (
     Baseline,
@@ -189,6 +194,41 @@ def test_compiled_references_have_files_of_their_own(make_record):
     files = kernelbench({"r": records}).files
     times = json.loads(files["results/timing/r-gpt-level1/baseline_time_torch_compile_inductor_default.json"])
     assert {name: stats["mean"] for name, stats in times["level1"].items()} == {"19_ReLU.py": 0.5, "20_Other.py": 0.0}
+
+
+def test_the_files_are_json_with_an_indent_of_four(make_record):
+    compiled = Baseline(name="compile", reference_ms=0.5, speedup=Interval(value=5, low=5, high=5), conclusion="faster")
+    reduced = Workload(settings={"batch_size": 2}, original={"batch_size": 64}, reduced=True)
+    records = [
+        make_record("level1/3_Matmul", timing=timed(0.3, 1e-5, baselines=(compiled,)), workload=reduced),
+        make_record("level1/19_ReLU", verdict=Wrong(reason="values", detail='é "\n\u2028, []{}', trial="signed")),
+        make_record("level1/20_Other", path="b", sample=4, verdict=WRONG),
+        make_record("level1/20_Other", path="c", sample=0, verdict=Infrastructure(detail="lost")),
+    ]
+    for content in kernelbench({"r": records}).files.values():
+        assert content == json.dumps(json.loads(content), indent=4) + "\n"
+
+
+@given(st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=60))
+def test_the_deviation_is_that_of_the_statistics_module(samples):
+    spread = statistics.pstdev(samples)
+    assert kernelbench_module._deviation(samples) == pytest.approx(spread, rel=1e-9, abs=1e-200)
+    assert kernelbench_module._deviation([samples[0]] * len(samples)) == 0.0
+
+
+def test_records_go_by_and_are_not_gathered(make_record):
+    """A million of them would need 16 GB."""
+    gone = []
+
+    def records():
+        for sample in range(20):
+            record = make_record(sample=sample, path=f"{sample}", timing=timed(1.0, 2.0))
+            gone.append(weakref.ref(record))
+            yield record
+            del record
+            assert sum(each() is not None for each in gone) <= 1
+
+    assert len(json.loads(kernelbench({"r": records()}).files["runs/r-gpt-level1/eval_results.json"])["19"]) == 20
 
 
 # What the analysis makes of them

@@ -392,8 +392,25 @@ def test_the_theme_follows_the_system_until_one_is_chosen(open_page: OpenPage, r
     assert chosen == light
 
 
-def test_a_phone_scrolls_in_one_direction(open_page: OpenPage, records: list[Record]) -> None:
-    page = open_page(records)
+LONG_NAME = "some-laboratory/Coder-480B-A35B-Instruct-kernel-rl-step-12000-best-of-64-temperature-0.7"
+
+
+def test_a_long_name_keeps_its_colour_in_a_legend(
+    open_page: OpenPage, records: list[Record], make_record: MakeRecord
+) -> None:
+    page = open_page([*records, make_record("level1/19_a", path="long.txt", model=LONG_NAME, speedup=1.5)])
+    legends = page.run(
+        "return [...document.querySelectorAll('.charts canvas')].map(canvas => Chart.getChart(canvas))"
+        ".map(chart => ({items: chart.legend.legendItems.map(item => item.text),"
+        " inside: chart.legend.legendHitBoxes.every(box => box.left >= 0 && box.left + box.width <= chart.width)}))"
+    )
+    assert "some-laboratory/Co…mperature-0.7" in legends[0]["items"]
+    assert {"slow", "fast"} < set(legends[0]["items"])
+    assert all(legend["inside"] for legend in legends)
+
+
+def test_a_phone_scrolls_in_one_direction(open_page: OpenPage, records: list[Record], make_record: MakeRecord) -> None:
+    page = open_page([*records, make_record("level1/19_a", path="long.txt", model=LONG_NAME, speedup=1.5)])
     phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     try:

@@ -1,6 +1,7 @@
 """The index is never wrong: whatever was done to a record file, what is read is what stands in it."""
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import StoreError
-from harness.schema import SubmissionRef
+from harness.schema import Interval, SubmissionRef, Timing
 from harness.store import Key, open_run
 from harness.store import index as store_index
 from harness.store import scan as store_scan
@@ -234,6 +235,44 @@ def test_a_bad_line_in_another_process_is_named_too(run, monkeypatch, make_recor
     monkeypatch.setattr(store_scan, "_BYTES_A_PROCESS", 2000)
     monkeypatch.setattr(store_scan.os, "sched_getaffinity", lambda pid: range(2))
     with pytest.raises(StoreError, match=r"records\.jsonl:14 is not a record \(problem: Field required"):
+        run.index()
+
+
+# What msgspec does not take, pydantic may
+
+
+def test_a_number_that_is_not_finite_is_read(run, make_record):
+    """JSON has none: a record writes it as text."""
+    endless = Interval(value=2.0, low=1.5, high=math.inf)
+    timing = Timing(
+        candidate_ms=1.0, reference_ms=2.0, speedup=endless, conclusion="faster", rounds=1, calls_per_round=1
+    )
+    append(run, make_record("d.py", timing=timing))
+    append(run, make_record("e.py"))
+    columns = run.index().columns
+    assert columns.speedups("eager")[3].tolist() == [2.0, 1.5, math.inf]
+    assert paths_of(run) == ["a.py", "b.py", "c.py", "d.py", "e.py"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda line: line.replace(b'"python":"3.', b'"python":"\xff.'), "invalid unicode"),
+        (lambda line: line.replace(b'"layers":[]', b'"layers":[3]'), "sandbox.layers.0"),
+        (lambda line: line.replace(b'"sha256":"1', b'"sha256":"x'), "submission.sha256"),
+        (lambda line: line.replace(b'"kind":"cpu"', b'"kind":"gpu"'), "device.kind"),
+        (lambda line: line.replace(b'"schema_version":1', b'"schema_version":0'), "schema_version"),
+        (lambda line: line[:-2] + b"\n", "Invalid JSON"),
+        (lambda line: b"\n", "Invalid JSON"),
+    ],
+    ids=["no-text", "sandbox", "sha256", "device", "version", "cut", "empty"],
+)
+def test_of_many_lines_the_bad_one_is_named(run, make_record, change, reason):
+    line = make_record("d.py").model_dump_json().encode() + b"\n"
+    assert change(line) != line
+    with run.record_files[0].open("ab") as file:
+        file.write(change(line) + line.replace(b"d.py", b"e.py"))
+    with pytest.raises(StoreError, match=rf"records\.jsonl:4 is not a record \(.*{reason}"):
         run.index()
 
 

@@ -13,6 +13,7 @@ from harness.report.rows import Figures, Row, leaderboard
 from harness.report.text import outcome
 from harness.schema import Interval, Record, Roofline
 from harness.schema.columns import ColumnsBuilder
+from harness.schema.head import Head
 
 Attachments = Callable[[str, Record], Mapping[str, str]]
 
@@ -65,7 +66,7 @@ def content(
         for record in records:
             cells.add(run, record)
             if judged is None:
-                builder.add(record.model_dump())
+                builder.add((Head.of(record),))
             if not packer.full:
                 details.append(packer.pack(record, attachments(run, record)))
         found[run] = Judged.of(builder.build()) if judged is None else judged[run]

@@ -27,7 +27,7 @@ function draw(canvas, configuration) {
   const text = style("--text-2");
   const grid = style("--line");
   for (const axis of Object.values(configuration.options.scales)) {
-    axis.ticks = { color: text, ...axis.ticks };
+    axis.ticks = { color: text, maxRotation: 0, ...axis.ticks };
     axis.grid = { color: grid, ...axis.grid };
     axis.border = { color: grid };
     axis.title = { ...axis.title, display: true, color: text };
@@ -46,12 +46,23 @@ function draw(canvas, configuration) {
           boxWidth: 14,
           boxHeight: 8,
           usePointStyle: false,
+          generateLabels: shortLabels,
           ...configuration.options.plugins?.legend?.labels,
         },
       },
     },
   };
   drawn.set(canvas, new Chart(canvas, configuration));
+}
+
+// A legend does not wrap a name: a long one would lose its colour over the edge. Names differ at both ends.
+const LEGEND_LETTERS = 32;
+
+function shortLabels(chart) {
+  return Chart.defaults.plugins.legend.labels.generateLabels(chart).map((item) => {
+    const cut = item.text.length > LEGEND_LETTERS;
+    return cut ? { ...item, text: `${item.text.slice(0, 18)}…${item.text.slice(-13)}` } : item;
+  });
 }
 
 function erase(canvas) {
@@ -137,7 +148,7 @@ function drawFastP(figure, board) {
         y: {
           min: 0,
           max: 1,
-          title: { text: "share of the problems asked" },
+          title: { text: "share of problems" },
           ticks: { callback: (value) => percent(value) },
         },
       },
