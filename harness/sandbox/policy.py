@@ -66,8 +66,10 @@ class Policy(Frozen):
 class Exit(Frozen):
     """How a process of ours ended: exactly one of `code` and `signal` is set.
 
-    `log` is what it wrote to standard output and error, capped. `peak_rss_bytes` is the larger of the kernel's figure
-    for the main process and the sampled sum over all of them, the prepared process's share included.
+    `cause` names a limit that the kernel enforced, however the process then ended. `log` is what it wrote to standard
+    output and error, capped. `peak_rss_bytes` is the larger of the kernel's figure for the main process, the prepared
+    process's share included, and that for all of them: the group's own (files in memory included, the share not)
+    where there is one, else the sampled sum.
     """
 
     code: int | None
