@@ -70,6 +70,7 @@ _LONGEST_PAUSE_S = 1.0
 _READ_BYTES = 1 << 16
 _PRIORITY = -10
 _BOMB = 32  # so many processes may fork faster than they are killed one by one
+_CAUSES: dict[int, Cause] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file"}  # what the kernel says by signals
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
 
 
@@ -379,8 +380,8 @@ class Supervisor:
         if cause == "signal" and os.WTERMSIG(status) == signal.SIGKILL:
             if processes.kernel_oom_kills() > self._oom_kills:
                 cause = "memory"
-        elif cause == "signal" and os.WTERMSIG(status) == signal.SIGXCPU:
-            cause = "cpu"
+        elif cause == "signal":
+            cause = _CAUSES.get(os.WTERMSIG(status), cause)
         return Exit(
             code=None if signalled else os.WEXITSTATUS(status),
             signal=os.WTERMSIG(status) if signalled else None,

@@ -50,14 +50,17 @@ class Watchdog:
         self.cpu_s = used.cpu_s
         return "processes" if used.processes > self._limits.processes else group.exceeded()
 
+    def _too_many(self) -> bool:
+        return len(processes.descendants(os.getpid())) > self._limits.processes
+
     def _look_at_processes(self) -> Cause | None:
-        if len(processes.descendants(os.getpid())) > self._limits.processes:
+        if self._too_many():
             return "processes"  # before each is looked at: a fork bomb grows faster than that
         used = self._used()
         memory = sum(one.memory_bytes for _, one in used)
         self.peak_bytes = max(self.peak_bytes, memory)
         if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
-            return "memory"
+            return "processes" if self._too_many() else "memory"  # a bomb that went off while it was counted
         self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
         return "processes" if sum(one.threads for _, one in used) > self._limits.threads else None
 

@@ -1,4 +1,4 @@
-"""Groups of cgroup v2, where a part of the tree is ours; what is said where it is not; and that nothing stays behind."""
+"""Groups of cgroup v2 where a part of the tree is ours, what is said where it is not, and that nothing stays behind."""
 
 import contextlib
 import os
@@ -98,7 +98,14 @@ def test_the_group_lies_below_that_of_the_prepared_process(grouped: None, zygote
 
 def test_memory_is_bounded_at_once_however_fast_it_is_taken(grouped: None, candidate) -> None:
     ran = candidate(
-        "import mmap\nshared = mmap.mmap(-1, 1 << 30)\nshared[:] = bytes(1) * (1 << 30)\nreport('taken')",
+        """
+import mmap
+shared = mmap.mmap(-1, 1 << 30)
+page = b"x" * mmap.PAGESIZE
+for at in range(0, 1 << 30, mmap.PAGESIZE):
+    shared[at:at + mmap.PAGESIZE] = page
+report("taken")
+""",
         limits=Limits(memory_bytes=128 * MIB),
     )
     assert ran.exit is not None
@@ -266,7 +273,9 @@ def test_a_tree_without_controllers_is_not_ours(tmp_path: Path) -> None:
 
 def test_nobody_else_is_moved(tmp_path: Path) -> None:
     own = _lay(tmp_path / "own")
-    (own / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n1\n")
+    (own / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    assert cgroup._unfit(own, own, move=True) is None
+    (own / "cgroup.procs").write_text(f"{os.getpid()}\n0\n")  # as the kernel shows one outside of our pid namespace
     assert cgroup._unfit(own, own, move=True) == f"{own} holds processes that are not ours to move"
 
 

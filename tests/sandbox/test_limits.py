@@ -1,6 +1,7 @@
 """Each limit ends a worker with its own cause, in bounded time, and leaves nothing behind."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -110,6 +111,19 @@ except OSError as error:
         limits=Limits(file_bytes=8 * MIB),
     )
     assert ran.reports == ("EFBIG",)
+
+
+def test_who_does_not_ignore_the_signal_of_a_large_file_dies_of_it_with_a_cause_of_its_own(candidate) -> None:
+    ran = candidate(
+        """
+import os, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+os.truncate(os.open("large", os.O_CREAT | os.O_WRONLY), 1 << 40)
+""",
+        limits=Limits(file_bytes=8 * MIB),
+    )
+    assert ran.exit is not None
+    assert (ran.exit.cause, ran.exit.signal) == ("file", signal.SIGXFSZ)
 
 
 def test_many_files_cannot_fill_the_disk(candidate, tier: Isolation) -> None:

@@ -1,4 +1,4 @@
-"""failed D14: a fork bomb."""
+"""failed/processes D14: a fork bomb."""
 
 import os
 
