@@ -195,7 +195,7 @@ def _places(own: Path) -> Iterator[tuple[Path, bool]]:
     if moved:  # by another prepared process of our owner's
         yield own.parent, False
     yield own, not _is_root(own)
-    if not moved and not _is_root(own) and (own.parent / _PROCESSES).exists():
+    if not moved and not _is_root(own) and _is_writable(own.parent):
         yield own.parent, False
 
 
@@ -203,12 +203,16 @@ def _is_root(group: Path) -> bool:
     return not (group / "cgroup.type").exists()
 
 
+def _is_writable(group: Path) -> bool:
+    return all(os.access(path, os.W_OK) for path in (group, group / _PROCESSES, group / _HANDED_DOWN))
+
+
 def _unfit(place: Path, own: Path, *, move: bool) -> str | None:
     """Why our groups cannot lie below `place`, as far as can be told without doing anything."""
     available = (place / "cgroup.controllers").read_text().split()
     if lacking := [one for one in _CONTROLLERS if one not in available]:
         return f"no {' and no '.join(lacking)} controller of cgroup v2 reaches {place}"
-    if not all(os.access(path, os.W_OK) for path in (place, place / _PROCESSES, place / _HANDED_DOWN)):
+    if not _is_writable(place):
         return f"{place} is not delegated to us"
     if move:
         return None if _processes(place) <= _ours() else f"{place} holds processes that are not ours to move"

@@ -19,7 +19,7 @@ Cause = Literal[
     "cpu",  # more than `cpu_s`
     "processes",  # more than `processes` or `threads` at once
     "scratch",  # more than `scratch_bytes` on the disk
-    "file",  # by SIGXFSZ: a file larger than `file_bytes`; who ignores that signal, as Python does, gets an error instead
+    "file",  # one file larger than `file_bytes`, by SIGXFSZ; Python ignores that and raises instead
 ]
 
 GIB = 1 << 30

@@ -400,7 +400,7 @@ _SHORTAGES = {
     os.strerror(errno.ENOSPC): "disk",
     os.strerror(errno.EFBIG): "disk",
 }
-"""What ran short, by what is said of it: torch and extensions in C++ raise bare RuntimeErrors, only their text tells."""
+"""What ran short, by what is said of it: torch and extensions in C++ raise bare RuntimeErrors."""
 
 
 def _kind(error: BaseException) -> Any:
