@@ -208,7 +208,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
         candidate=CandidateRef(sha256=draft.candidate.sha256, languages=draft.candidate.languages)
         if draft.candidate
         else None,
-        device=Device(kind=draft.kind, name=seated.device_name),
+        device=Device(kind=draft.kind, name=seated.device_name, gpu=seat.device.gpu),
         verdict=verdict,
         tolerance=draft.settings.tolerance,
         timing=judgement.timing if judgement else None,
