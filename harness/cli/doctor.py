@@ -255,9 +255,9 @@ def _mend_namespaces() -> str:
 
 def find_limits(confinement: "Confinement") -> Finding:
     """Who bounds a worker's memory and processes."""
-    why_not = next((one.partition(": ")[2] for one in confinement.missing if one.startswith("cgroup: ")), None)
-    if why_not is None:
+    if "cgroup" in confinement.layers:
         return Finding(name="limits by", state="ok", found="the kernel: a cgroup v2 for each worker")
+    why_not = next((one.partition(": ")[2] for one in confinement.missing if one.startswith("cgroup: ")), "not tried")
     mend = "give this container, or this user, a writable cgroup v2 of its own: docs/security.md"
     if Path("/run/systemd/system").exists():
         user = "" if os.geteuid() == 0 else "--user "

@@ -28,10 +28,11 @@ GIB = 1 << 30
 class Limits(Frozen):
     """How much one worker may use, all its processes together unless said otherwise.
 
-    `memory_bytes` counts private and shared memory beyond what the prepared process brought along; `cpu_s` is user
-    plus system time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes,
-    every core an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the
-    size of one file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
+    `memory_bytes` counts private and shared memory beyond what the prepared process brought along (in a group also
+    files in memory, such as a scratch folder on tmpfs, and what the kernel keeps for it); `cpu_s` is user plus system
+    time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes, every core
+    an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the size of one
+    file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
     `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
     terabytes): what they use is bounded all the same, what they reserve is not.
     """

@@ -378,7 +378,7 @@ class Supervisor:
         enforced = self._group.exceeded() if self._group is not None else None
         cause: Cause = enforced or self._cause or ("signal" if signalled else "exited")
         if cause == "signal" and os.WTERMSIG(status) == signal.SIGKILL:
-            if processes.kernel_oom_kills() > self._oom_kills:
+            if self._group is None and processes.kernel_oom_kills() > self._oom_kills:  # ours, most likely
                 cause = "memory"
         elif cause == "signal":
             cause = _CAUSES.get(os.WTERMSIG(status), cause)
@@ -392,16 +392,16 @@ class Supervisor:
         )
 
     def clean_up(self) -> None:
-        """Kill what `watch` has not, then remove the scratch folder: whatever its permissions, however deep.
+        """Kill what `watch` has not, then remove the scratch folder, whatever is in it, and the group.
 
-        Raises SandboxError where a process cannot be killed.
+        Raises SandboxError where a process cannot be killed, OSError where the group cannot be removed.
         """
         self._kill_everything()
-        if self._group is not None:
-            self._group.remove()
         if self._scratch is not None:
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows links, nor minds the depth
                 subprocess.run([*command, "--", self._scratch], stderr=subprocess.DEVNULL, check=False)
+        if self._group is not None:
+            self._group.remove()
 
 
 def _kill_all_of(uid: int) -> None:
