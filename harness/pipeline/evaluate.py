@@ -125,7 +125,6 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
             zygote=session.zygote,
             build=lambda request: session.build(draft.kind, request, candidate),
             settings=draft.settings,
-            readable=session.readable,
         )
     draft.failure = draft.preparation.failure
 
@@ -144,7 +143,6 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         kind=draft.kind,
         settings=draft.settings,
         writes_kernels=candidate.languages != ("pytorch",),
-        readable=session.readable,
     )
 
     def ask() -> Judgement:

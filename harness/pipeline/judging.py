@@ -17,7 +17,7 @@ import torch
 
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
-from harness.judge.doubts import Case, doubts, profile_of
+from harness.judge.doubts import COPIED_MEMORY, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import LoadedProblem, load_problem
@@ -129,7 +129,7 @@ class JudgeProcess:
     def _judge(self, job: Job) -> Judgement:
         """Judge, and once more before anybody is accused of work outside the clock: others may use the device too."""
         judgement = self._judge_once(job)
-        return self._judge_once(job) if _BUSY in judgement.flags else judgement
+        return self._judge_once(job) if WORK_OUTSIDE_THE_CLOCK in judgement.flags else judgement
 
     def _judge_once(self, job: Job) -> Judgement:
         settings = job.settings
@@ -169,7 +169,7 @@ class JudgeProcess:
                         bytes_budget=free_bytes // 6,
                         memory_bytes=free_bytes,
                         singles=self._device.type == "cuda",
-                        trace=settings.trace,
+                        trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
                 )
@@ -203,7 +203,7 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
-        return self._doubted(judgement, finding, known, job) if finding.timing else judgement
+        return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 
     def _given_back_by(self, worker: Worker) -> int:
         """End a worker; the bytes of device memory that this frees."""
@@ -243,19 +243,18 @@ class JudgeProcess:
             timer.cancel()
 
     def _doubted(self, judgement: Judgement, finding: Finding, known: Audit, job: Job) -> Judgement:
-        """The judgement with what the timing makes one wonder about; some of that rejects."""
+        """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
         timing = finding.timing
-        assert timing is not None
-        floor = roofline(known, self._hardware.rates(job.settings.precision), timing)
+        floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
         on_gpu = self._device.type == "cuda"
         profile = profile_of(finding.trace, job.source) if finding.trace else None
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
-            flags = (*flags, _BUSY)
-        if self._copied:
-            flags = (*flags, _COPIED)
+            flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
+        if self._copied and timing:
+            flags = (*flags, COPIED_MEMORY)
         baselines = []
-        for name in job.settings.baselines:
+        for name in job.settings.baselines if timing else ():
             try:
                 baselines += [self._baseline(name, judgement, job)] if name != "eager" else []
             except DeviceError as error:  # the candidate's own judgement stands without it
@@ -263,7 +262,7 @@ class JudgeProcess:
         return judgement.model_copy(
             update={
                 "verdict": _after(judgement.verdict, flags, job.settings.reject),
-                "timing": timing.model_copy(update={"baselines": tuple(baselines)}),
+                "timing": timing.model_copy(update={"baselines": tuple(baselines)}) if timing else None,
                 "roofline": floor,
                 "profile": profile,
                 "flags": flags,
@@ -306,7 +305,6 @@ class JudgeProcess:
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            readable=job.readable,
             devices=self._gpu is not None,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
@@ -388,21 +386,6 @@ class JudgeProcess:
         if self._copied:
             return CopiedArena(size, self._device)
         return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
-
-
-_BUSY = Flag(
-    rule="work-outside-the-clock",
-    severity="reject",
-    detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
-)
-
-
-_COPIED = Flag(
-    rule="copied-memory",
-    severity="warn",
-    detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
-    "host after the clock had stopped: what it still owed then would not show in its time",
-)
 
 
 def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:

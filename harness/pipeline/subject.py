@@ -179,7 +179,8 @@ class WorkerSubject:
         for call in calls:
             addresses = self._done.addresses[call]
             if len(addresses) == len(self._layout):  # the layout is the one described last
-                self._kept[call] = dict(self._copies(addresses))
+                copies = sorted(self._copies(addresses), key=lambda copy: copy[1][1].numel())
+                self._kept[call] = dict(copies)  # of outputs that begin at one address the longest
 
     def _copies(self, addresses: Sequence[int]) -> Iterator[tuple[int, tuple[str, torch.Tensor]]]:
         for address, leaf in zip(addresses, self._layout, strict=True):
@@ -310,7 +311,7 @@ class WorkerSubject:
         if len(leaf.shape) != len(leaf.strides):
             raise ValueError("shape and strides differ in length")
         if not leaf.elements:
-            return torch.empty(leaf.shape, dtype=getattr(torch, leaf.dtype), device=self._device)
+            return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
         if self._sets is not None:
             _, sets, base = self._sets
             if base <= leaf.offset and leaf.offset + size <= base + sets.arena.size:

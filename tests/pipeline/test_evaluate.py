@@ -80,7 +80,6 @@ def session(monkeypatch):
             on_gpu=gpu,
             seats=[FakeSeat(*answers)],
             zygote=None,
-            readable=(),
             build=None,
         )
 
