@@ -199,7 +199,7 @@ for _ in range(1500):
 report(top)
 """
     with running(zygote, source, Policy(isolation=tier)) as (worker, answers):
-        assert worker.wait(10) is not None
+        assert worker.wait(60) is not None
         folder = os.read(answers, 1000).decode().strip().strip('"')
     if tier == "full":
         assert folder == "/tmp"
