@@ -306,7 +306,12 @@ def row_of(case: Case, evaluated: evaluation.Evaluated, *, left: list[str] | Non
 _BY_REASON = {
     "protocol": "protocol",
     "timeout": "deadline",
+    "cpu-time": "limits",
     "out-of-memory": "limits",
+    "device-memory": "limits",
+    "processes": "limits",
+    "open-files": "limits",
+    "disk": "limits",
     "compile": "compiler",
     "not-emulated": "compiler",
     "missing": "loading",
@@ -329,11 +334,9 @@ def stopped_by(entry: Entry, verdict: Any) -> str:
         return "no score"
     out_of_reach = entry.threat in ("D6", "D7", "D8", "D10", "D12", "D13")
     if verdict.reason == "exception":
-        return "confinement" if out_of_reach else "limits" if entry.threat == "D14" else "exception"
+        return "confinement" if out_of_reach else "exception"
     if verdict.reason == "compile" and out_of_reach:
         return "confinement"
-    if any(word in verdict.detail for word in ("than allowed", "too large")):
-        return "limits"
     return _BY_REASON[verdict.reason]
 
 

@@ -83,6 +83,7 @@ def diagnose() -> Diagnosis:
         find_ninja(),
         gpu,
         workers,
+        *([find_limits(confinement)] if confinement is not None else ()),
         find_compiler_isolation(),
         *find_cache(),
         find_memory(),
@@ -250,6 +251,18 @@ def _mend_namespaces() -> str:
         options = ("seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined")
         return f"docker run {' '.join(f'--security-opt {option}' for option in options)} ..."
     return "allow user namespaces (in a container: its seccomp and AppArmor profiles)"
+
+
+def find_limits(confinement: "Confinement") -> Finding:
+    """Who bounds a worker's memory and processes."""
+    if "cgroup" in confinement.layers:
+        return Finding(name="limits by", state="ok", found="the kernel: a cgroup v2 for each worker")
+    why_not = next((one.partition(": ")[2] for one in confinement.missing if one.startswith("cgroup: ")), "not tried")
+    mend = "give this container, or this user, a writable cgroup v2 of its own: docs/security.md"
+    if Path("/run/systemd/system").exists():
+        user = "" if os.geteuid() == 0 else "--user "
+        mend = f"systemd-run {user}--scope -p Delegate=yes harness ..."
+    return Finding(name="limits by", state="limited", found=f"a watchdog; no cgroup v2: {why_not}", mend=mend)
 
 
 def find_compiler_isolation() -> Finding:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from harness.errors import ProtocolError
 from harness.judge.failure import SubjectFailed
-from harness.sandbox import Exit, Policy, Worker, Zygote
+from harness.sandbox import Cause, Exit, Policy, Worker, Zygote
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.verdict import Reason
@@ -137,15 +137,19 @@ class Conversation:
         return self._worker.wait(_EXIT_S) or Exit(code=None, signal=None, cause="killed", log="", peak_rss_bytes=0)
 
 
+_LIMITS: dict[Cause, tuple[Reason, str]] = {
+    "memory": ("out-of-memory", "used more memory than allowed"),
+    "cpu": ("cpu-time", "used more CPU time than allowed"),
+    "processes": ("processes", "started more processes or threads than allowed"),
+    "scratch": ("disk", "wrote more to the disk than allowed"),
+    "file": ("disk", "wrote a larger file than allowed"),
+}
+
+
 def _death(ended: Exit) -> tuple[Reason, str]:
-    if ended.cause == "memory":
-        return "out-of-memory", f"used more memory than allowed ({ended.peak_rss_bytes / 1e9:.1f} GB resident)"
-    if ended.cause == "cpu":
-        return "timeout", "used more CPU time than allowed"
-    if ended.cause == "processes":
-        return "crash", "started more processes and threads than allowed"
-    if ended.cause == "scratch":
-        return "crash", "wrote more to the disk than allowed"
+    if ended.cause in _LIMITS:
+        reason, detail = _LIMITS[ended.cause]
+        return reason, f"{detail} ({ended.peak_rss_bytes / 1e9:.1f} GB resident)" if ended.cause == "memory" else detail
     if ended.signal is not None:
         return "crash", f"the worker died of signal {ended.signal}"
     return "exit", f"the process left with status {ended.code} instead of answering"

@@ -187,7 +187,7 @@ class JudgeProcess:
                 detail = (
                     f"held {held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB of device memory: too little was left to judge"
                 )
-                return failed_early(Failed(stage="run", reason="out-of-memory", detail=detail))
+                return failed_early(Failed(stage="run", reason="device-memory", detail=detail))
             finally:
                 if subject is not None:
                     subject.close()

@@ -14,8 +14,13 @@ from harness.sandbox import Policy, Zygote
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
 from harness.schema.record import BuildSummary
 from harness.schema.submission import Candidate
-from harness.schema.verdict import Failed
+from harness.schema.verdict import Failed, Reason
 from harness.wire.messages import Load, Loaded
+
+_LASTING: frozenset[Reason] = frozenset(
+    ("timeout", "cpu-time", "processes", "disk", "protocol", "missing", "syntax", "exit")
+)
+"""Reasons that a device would not mend: an import that fails for any other may only have missed the GPU."""
 
 Build = Callable[[BuildRequest], Artifact | BuildFailure]
 
@@ -64,7 +69,7 @@ def prepare(
         except BuildRefused as refused:
             failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
         except SubjectFailed as failed:
-            if kind != "cuda" or failed.reason in ("timeout", "protocol", "missing", "syntax", "exit"):
+            if kind != "cuda" or failed.reason in _LASTING:
                 failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
         builds=tuple(

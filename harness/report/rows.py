@@ -24,6 +24,7 @@ from harness.report.metrics import (
 from harness.schema import BaselineName, DeviceKind, Frozen, Interval, Record
 from harness.schema.columns import Coded, Columns
 from harness.schema.problem import Precision
+from harness.schema.record import weakens
 
 ALWAYS_P = (0.0, 1.0, 2.0)
 """fast_p is said for these, and for whatever else is asked."""
@@ -580,9 +581,9 @@ def _sure(row: Row) -> str:
 
 
 def _missing(columns: Columns) -> list[str]:
-    """The layers that any of these ran without; the record gives the reason after a colon."""
+    """The layers that any of these ran without, so far as it matters; the record gives the reason after a colon."""
     codes = np.unique(columns.isolation.codes).tolist()
-    found = {name for code in codes for name in json.loads(columns.isolation.texts[code])[1]}
+    found = {name for code in codes for name in json.loads(columns.isolation.texts[code])[1] if weakens(name)}
     return sorted({name.partition(":")[0] for name in found})
 
 

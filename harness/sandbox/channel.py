@@ -34,7 +34,7 @@ def receive(sock: socket.socket) -> tuple[bytes, list[int]] | None:
         try:
             data, piece_fds, _, _ = socket.recv_fds(sock, _CHUNK + 1, MAX_FDS, socket.MSG_CMSG_CLOEXEC)
         except ConnectionResetError:
-            data, piece_fds = b"", []
+            continue  # told once where the other side left without reading all: what it had sent comes after that
         fds += piece_fds
         if not data:
             for fd in fds:

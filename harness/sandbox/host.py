@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.sandbox.cgroup import Groups
+
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 # What a process needs to load libraries, run compilers and start Python; no secrets live there. /nix/store and
@@ -129,10 +131,11 @@ def kernel() -> tuple[int, int]:
 class Host:
     """What the zygote found out once, for all workers.
 
-    `full_refused` is why the full tier cannot be had, if so; `missing` the layers that the probe lacked, or None
-    before there was one.
+    `full_refused` is why the full tier cannot be had, if so; `groups` where workers get groups of their own, or why
+    they get none; `missing` the layers that the probe lacked, or None before there was one.
     """
 
     readable: tuple[str, ...]
+    groups: Groups | str
     full_refused: str | None = None
     missing: frozenset[str] | None = None

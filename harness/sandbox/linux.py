@@ -6,6 +6,7 @@ Every function raises OSError with the kernel's errno.
 import ctypes
 import os
 import signal
+import struct
 from typing import Final
 
 MACHINE: Final = os.uname().machine
@@ -18,6 +19,7 @@ CLONE_NEWIPC: Final = 0x0800_0000
 CLONE_NEWUSER: Final = 0x1000_0000
 CLONE_NEWPID: Final = 0x2000_0000
 CLONE_NEWNET: Final = 0x4000_0000
+_CLONE_INTO_CGROUP: Final = 0x2_0000_0000
 
 MS_RDONLY: Final = 1
 MS_NOSUID: Final = 2
@@ -46,6 +48,7 @@ PR_SET_PTRACER: Final = 0x59616D61
 # The numbers of calls newer than Linux 5.1 are the same on both machines.
 _NUMBERS: Final = {
     "clone": (56, 220),
+    "clone3": (435, 435),
     "pivot_root": (155, 41),
     "capset": (126, 91),
     "mount_setattr": (442, 442),
@@ -86,28 +89,34 @@ def prctl(option: int, *arguments: int) -> int:
     return _checked(_libc.prctl(ctypes.c_int(option), *map(ctypes.c_ulong, padded)), f"prctl {option}")
 
 
-def fork_with(flags: int) -> int:
-    """fork(2) into the new namespaces named by `flags`; like os.fork otherwise. For single-threaded processes.
+def fork_with(flags: int, group: int | None = None) -> int:
+    """fork(2) into the new namespaces named by `flags` and the cgroup v2 (Linux 5.7) whose folder is open as `group`.
 
-    `unshare` and then fork would move the caller as well, who has to stay outside: to see host pids and to kill.
+    Like os.fork otherwise. For single-threaded processes. `unshare` and then fork would move the caller as well, who
+    has to stay outside: to see host pids and to kill.
     """
-    if not flags:
+    if not flags and group is None:
         return os.fork()
     # PyDLL keeps the interpreter's lock, as os.fork does; the three calls around it are those that os.fork makes.
     python = ctypes.pythonapi
     libc = ctypes.PyDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
+    if group is None:
+        call = "clone"
+        arguments: list[object] = [ctypes.c_long(flags | signal.SIGCHLD), *[ctypes.c_long(0)] * 4]
+    else:  # struct clone_args: flags, three pointers, the signal, stack and its size, tls, two of pids, the group
+        call = "clone3"
+        packed = struct.pack("=11Q", flags | _CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, group)
+        arguments = [ctypes.c_char_p(packed), ctypes.c_long(len(packed))]
     python.PyOS_BeforeFork()
-    pid: int = libc.syscall(
-        ctypes.c_long(_number("clone")), ctypes.c_long(flags | signal.SIGCHLD), *[ctypes.c_long(0)] * 4
-    )
+    pid: int = libc.syscall(ctypes.c_long(_number(call)), *arguments)
     errno = ctypes.get_errno()
     if pid == 0:
         python.PyOS_AfterFork_Child()
         return 0
     python.PyOS_AfterFork_Parent()
     if pid < 0:
-        raise OSError(errno, f"clone: {os.strerror(errno)}")
+        raise OSError(errno, f"{call}: {os.strerror(errno)}")
     return pid
 
 

@@ -19,6 +19,7 @@ Cause = Literal[
     "cpu",  # more than `cpu_s`
     "processes",  # more than `processes` or `threads` at once
     "scratch",  # more than `scratch_bytes` on the disk
+    "file",  # one file larger than `file_bytes`, by SIGXFSZ; Python ignores that and raises instead
 ]
 
 GIB = 1 << 30
@@ -27,10 +28,11 @@ GIB = 1 << 30
 class Limits(Frozen):
     """How much one worker may use, all its processes together unless said otherwise.
 
-    `memory_bytes` counts private and shared memory beyond what the prepared process brought along; `cpu_s` is user
-    plus system time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes,
-    every core an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the
-    size of one file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
+    `memory_bytes` counts private and shared memory beyond what the prepared process brought along (in a group also
+    files in memory, such as a scratch folder on tmpfs, and what the kernel keeps for it); `cpu_s` is user plus system
+    time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes, every core
+    an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the size of one
+    file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
     `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
     terabytes): what they use is bounded all the same, what they reserve is not.
     """
@@ -66,8 +68,10 @@ class Policy(Frozen):
 class Exit(Frozen):
     """How a process of ours ended: exactly one of `code` and `signal` is set.
 
-    `log` is what it wrote to standard output and error, capped. `peak_rss_bytes` is the larger of the kernel's figure
-    for the main process and the sampled sum over all of them, the prepared process's share included.
+    `cause` names a limit that the kernel enforced, however the process then ended. `log` is what it wrote to standard
+    output and error, capped. `peak_rss_bytes` is the larger of the kernel's figure for the main process, the prepared
+    process's share included, and that for all of them: the group's own (files in memory included, the share not)
+    where there is one, else the sampled sum.
     """
 
     code: int | None

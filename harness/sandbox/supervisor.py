@@ -26,6 +26,7 @@ from typing import NoReturn
 from harness.errors import SandboxError
 from harness.sandbox import channel, host, linux, processes, root
 from harness.sandbox.birth import Newborn, describe, resolve
+from harness.sandbox.cgroup import Group, Groups
 from harness.sandbox.confine import INSIDE_ID, Plan
 from harness.sandbox.log import CappedLog
 from harness.sandbox.messages import (
@@ -69,6 +70,7 @@ _LONGEST_PAUSE_S = 1.0
 _READ_BYTES = 1 << 16
 _PRIORITY = -10
 _BOMB = 32  # so many processes may fork faster than they are killed one by one
+_CAUSES: dict[int, Cause] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file"}  # what the kernel says by signals
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
 
 
@@ -101,6 +103,7 @@ class Supervisor:
         self._machine = machine
         self._log = CappedLog((self._policy or Policy()).limits.log_bytes)
         self._scratch: str | None = None
+        self._group: Group | None = None
         self._child = 0
         self._pid = 0
         self._status: int | None = None  # the process's raw wait status, once it is known
@@ -124,7 +127,10 @@ class Supervisor:
         self._log_fd = log_read
         os.set_blocking(log_read, False)
         in_namespaces = plan is not None and plan.inside_namespaces
-        self._child = linux.fork_with(_NAMESPACES if in_namespaces else 0)
+        if self._policy is not None and isinstance(self._machine.groups, Groups):
+            self._group = self._machine.groups.new(self._policy.limits)
+        group_fd = self._group.fd if self._group is not None else None
+        self._child = linux.fork_with(_NAMESPACES if in_namespaces else 0, group_fd)
         if self._child == 0:
             self._control.close()
             os.close(log_read)
@@ -219,12 +225,16 @@ class Supervisor:
         if not isinstance(message, Confined):
             raise SandboxError(message.detail if isinstance(message, Refused) else f"Unexpected message {message}.")
         self._pid = sender
-        if self._policy is None or self._policy.isolation == "none":
-            return Confinement(tier="none", layers=_ALWAYS if self._policy is not None else ())
+        if self._policy is None:
+            return Confinement(tier="none")
+        always = _ALWAYS if self._group is None else (*_ALWAYS, "cgroup")
+        no_group = (f"cgroup: {self._machine.groups}",) if self._group is None else ()
+        if self._policy.isolation == "none":
+            return Confinement(tier="none", layers=always, missing=no_group)
         self._insist_on_what_was_probed(message)
         absent = () if in_namespaces else tuple(f"{layer}: {self._why_basic()}" for layer in FULL_LAYERS)
-        layers = (*(FULL_LAYERS if in_namespaces else ()), *message.layers, *_ALWAYS)
-        missing = (*absent, *message.missing)
+        layers = (*(FULL_LAYERS if in_namespaces else ()), *message.layers, *always)
+        missing = (*absent, *message.missing, *no_group)
         if in_namespaces:
             return Confinement(tier="full", layers=layers, missing=missing)
         if lacking := [one for one in message.missing if one.partition(":")[0] in _BASIC]:
@@ -250,7 +260,7 @@ class Supervisor:
         poller = select.poll()
         for fd in (self._control.fileno(), self._log_fd, self._report.fileno(), self._wake_fd):
             poller.register(fd, select.POLLIN)
-        watchdog = Watchdog(self._policy.limits, self._scratch) if self._policy is not None else None
+        watchdog = Watchdog(self._policy.limits, self._scratch, self._group) if self._policy is not None else None
         next_look = 0.0
         while self._status is None and self._cause is None:
             timeout_s = None if watchdog is None else max(0.001, next_look - time.monotonic())
@@ -331,6 +341,8 @@ class Supervisor:
         return init_status
 
     def _kill_everything(self) -> None:
+        if self._group is not None:
+            self._group.kill()
         deadline, least = time.monotonic() + _GRACE_S, 1 << 30
         while time.monotonic() < deadline:
             if self._alive and self._child != self._pid:
@@ -357,32 +369,39 @@ class Supervisor:
     def _exit(self, watchdog: "Watchdog | None") -> Exit:
         status = self._status if self._status is not None else signal.SIGKILL
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # The kernel forgets what those used who die with their init; their group remembers, or the watchdog saw most.
+        peak_bytes, cpu_s = (watchdog.peak_bytes, watchdog.cpu_s) if watchdog else (0, 0.0)
+        if self._group is not None:
+            in_group = self._group.usage()
+            peak_bytes, cpu_s = max(peak_bytes, in_group.peak_bytes), in_group.cpu_s
         signalled = os.WIFSIGNALED(status)
-        cause: Cause = self._cause or ("signal" if signalled else "exited")
+        enforced = self._group.exceeded() if self._group is not None else None
+        cause: Cause = enforced or self._cause or ("signal" if signalled else "exited")
         if cause == "signal" and os.WTERMSIG(status) == signal.SIGKILL:
-            if processes.kernel_oom_kills() > self._oom_kills:
+            if self._group is None and processes.kernel_oom_kills() > self._oom_kills:  # ours, most likely
                 cause = "memory"
-        elif cause == "signal" and os.WTERMSIG(status) == signal.SIGXCPU:
-            cause = "cpu"
+        elif cause == "signal":
+            cause = _CAUSES.get(os.WTERMSIG(status), cause)
         return Exit(
             code=None if signalled else os.WEXITSTATUS(status),
             signal=os.WTERMSIG(status) if signalled else None,
             cause=cause,
             log=self._log.text(),
-            # The kernel forgets what those used who die with their init; the watchdog saw most of it.
-            peak_rss_bytes=max(watchdog.peak_bytes if watchdog else 0, used.ru_maxrss * 1024),
-            cpu_s=max(watchdog.cpu_s if watchdog else 0.0, used.ru_utime + used.ru_stime),
+            peak_rss_bytes=max(peak_bytes, used.ru_maxrss * 1024),
+            cpu_s=max(cpu_s, used.ru_utime + used.ru_stime),
         )
 
     def clean_up(self) -> None:
-        """Kill what `watch` has not, then remove the scratch folder: whatever its permissions, however deep.
+        """Kill what `watch` has not, then remove the scratch folder, whatever is in it, and the group.
 
-        Raises SandboxError where a process cannot be killed.
+        Raises SandboxError where a process cannot be killed, OSError where the group cannot be removed.
         """
         self._kill_everything()
         if self._scratch is not None:
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):  # neither follows links, nor minds the depth
                 subprocess.run([*command, "--", self._scratch], stderr=subprocess.DEVNULL, check=False)
+        if self._group is not None:
+            self._group.remove()
 
 
 def _kill_all_of(uid: int) -> None:

@@ -6,6 +6,7 @@ import select
 import time
 
 from harness.sandbox import processes
+from harness.sandbox.cgroup import Group
 from harness.sandbox.policy import Cause, Limits
 
 WATCH_SHARE = 0.05  # of one core, at most, goes into watching
@@ -15,15 +16,20 @@ _COUNTING_S = 1.0
 
 
 class Watchdog:
-    """Looks at what all processes below this one use, and says when it is too much."""
+    """Looks at what all processes below this one use, and says when it is too much.
 
-    def __init__(self, limits: Limits, scratch: str | None) -> None:
+    Where the worker has a group, memory and tasks are the kernel's to bound and the group's to count; what is left to
+    watch are CPU time, processes (as apart from threads) and the scratch folder.
+    """
+
+    def __init__(self, limits: Limits, scratch: str | None, group: Group | None = None) -> None:
         self.peak_bytes = 0
         self.cpu_s = 0.0
         self._limits = limits
+        self._group = group
         self._scratch = scratch
         self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
-        self._baseline = sum(used.memory_bytes for _, used in self._used())
+        self._baseline = 0 if group is not None else sum(used.memory_bytes for _, used in self._used())
 
     def _used(self) -> list[tuple[int, processes.Usage]]:
         found = ((pid, processes.usage(pid)) for pid in processes.descendants(os.getpid()))
@@ -31,19 +37,32 @@ class Watchdog:
 
     def look(self) -> Cause | None:
         """What is exceeded, if anything."""
-        if len(processes.descendants(os.getpid())) > self._limits.processes:
+        exceeded = self._look_at_processes() if self._group is None else self._look_at_group(self._group)
+        if exceeded is not None:
+            return exceeded
+        if self.cpu_s > self._limits.cpu_s:
+            return "cpu"
+        return "scratch" if self._scratch_is_full() else None
+
+    def _look_at_group(self, group: Group) -> Cause | None:
+        used = group.usage()
+        self.peak_bytes = max(self.peak_bytes, used.peak_bytes)
+        self.cpu_s = used.cpu_s
+        return "processes" if used.processes > self._limits.processes else group.exceeded()
+
+    def _too_many(self) -> bool:
+        return len(processes.descendants(os.getpid())) > self._limits.processes
+
+    def _look_at_processes(self) -> Cause | None:
+        if self._too_many():
             return "processes"  # before each is looked at: a fork bomb grows faster than that
         used = self._used()
         memory = sum(one.memory_bytes for _, one in used)
         self.peak_bytes = max(self.peak_bytes, memory)
         if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
-            return "memory"
+            return "processes" if self._too_many() else "memory"  # a bomb that went off while it was counted
         self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
-        if self.cpu_s > self._limits.cpu_s:
-            return "cpu"
-        if sum(one.threads for _, one in used) > self._limits.threads:
-            return "processes"
-        return "scratch" if self._scratch_is_full() else None
+        return "processes" if sum(one.threads for _, one in used) > self._limits.threads else None
 
     def _really_exceeded(self) -> bool:
         """Count again with pages that forked children share counted once, which takes longer.

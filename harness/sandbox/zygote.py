@@ -16,10 +16,12 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import replace
 from typing import NoReturn
 
 from harness.errors import SandboxError
-from harness.sandbox import channel, host
+from harness.sandbox import channel, host, processes
+from harness.sandbox.cgroup import Groups, NotDelegated, open_groups
 from harness.sandbox.messages import (
     REPLY,
     REQUEST,
@@ -45,18 +47,20 @@ def main(fd: int, preload: str) -> NoReturn:
     os.set_inheritable(fd, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors need no waiting for
+    groups = _groups()
     try:
         # Probed before torch is imported: a fork is cheaper then.
-        full_refused, confinement = _probe()
+        full_refused, confinement = _probe(groups)
         for module in json.loads(preload):
             importlib.import_module(module)
         _insist_on_one_thread()
     except Exception as error:  # noqa: BLE001 - the border of this process: its starter must hear of it
         detail = str(error) if isinstance(error, SandboxError) else traceback.format_exc()
         channel.send(control, Refused(detail=detail).model_dump_json().encode())
-        os._exit(1)
+        _leave(groups, 1)
     machine = host.Host(
         readable=host.readable_base(),
+        groups=groups,
         full_refused=full_refused,
         missing=frozenset(one.partition(":")[0] for one in confinement.missing),
     )
@@ -73,14 +77,32 @@ def _insist_on_one_thread() -> None:
         raise SandboxError(f"The modules to preload started {count - 1} threads; forking is only safe with none.")
 
 
-def _probe() -> tuple[str | None, Confinement]:
+def _groups() -> Groups | str:
+    try:
+        return open_groups()
+    except NotDelegated as why:
+        return str(why)
+
+
+def _leave(groups: Groups | str, code: int) -> NoReturn:
+    """End, and all supervisors before that: the groups can be removed only when those of their workers are gone."""
+    if isinstance(groups, Groups):
+        for supervisor in processes.children(os.getpid()):
+            processes.kill(supervisor, signal.SIGTERM)
+        with contextlib.suppress(ChildProcessError):
+            os.wait()  # for all, since SIGCHLD is ignored
+        groups.close()
+    os._exit(code)
+
+
+def _probe(groups: Groups | str) -> tuple[str | None, Confinement]:
     """Try the full tier for real, then without namespaces. Returns why full was refused, and what workers will have."""
-    machine = host.Host(readable=host.readable_base())
+    machine = host.Host(readable=host.readable_base(), groups=groups)
     outcome = _try(machine, "full")
     if isinstance(outcome, Started):
         return None, outcome.confinement
     refused = outcome.detail.strip().splitlines()[-1]
-    outcome = _try(host.Host(readable=machine.readable, full_refused=refused), "auto")
+    outcome = _try(replace(machine, full_refused=refused), "auto")
     if isinstance(outcome, Refused):
         raise SandboxError(f"No worker can be started on this machine: {outcome.detail}")
     return refused, outcome.confinement
@@ -124,7 +146,7 @@ class _Server:
                 if heard is not None:
                     self._answer(*heard, poller)
                 elif connection is self._starter:
-                    os._exit(0)  # supervisors see us die, and their owners
+                    _leave(self._machine.groups, 0)  # supervisors see us die, and their owners
                 else:
                     poller.unregister(fd)
                     self._connections.pop(fd).close()

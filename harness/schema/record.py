@@ -179,6 +179,16 @@ class SandboxReport(Frozen):
     layers: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
+    @property
+    def weakened(self) -> bool:
+        """Whether something missing leaves within reach what should not be."""
+        return any(weakens(one) for one in self.missing)
+
+
+def weakens(missing: str) -> bool:
+    """Whether the lack of a layer matters to a result: without groups, a watchdog enforces the same limits."""
+    return missing.partition(":")[0] != "cgroup"
+
 
 class Environment(Frozen):
     """The machine. Clocks are MHz as sampled beside the timed rounds."""

@@ -15,8 +15,13 @@ Reason = Literal[
     "exception",  # the candidate raised
     "crash",  # the worker died of a signal
     "exit",  # the worker left of its own accord
-    "timeout",
-    "out-of-memory",
+    "timeout",  # no answer before the deadline of its stage, by the clock on the wall
+    "cpu-time",  # more CPU time than allowed, all its processes together
+    "out-of-memory",  # more memory of the host than allowed
+    "device-memory",  # more memory of the device than it has
+    "processes",  # more processes or threads than allowed
+    "open-files",  # more files open at once than allowed
+    "disk",  # more in its scratch folder, or in one file, than allowed
     "protocol",  # the worker broke the wire's protocol
     "missing",  # no ModelNew
     "ambiguous",  # several candidates where exactly one was asked for

@@ -249,7 +249,10 @@ class Raised(Frozen):
 
     say: Literal["raised"] = "raised"
     during: Literal["load", "construct", "call"]
-    kind: Literal["exception", "syntax", "missing", "out-of-memory", "build", "device", "exit"]
+    kind: Literal[
+        "exception", "syntax", "missing", "out-of-memory", "device-memory", "processes", "open-files", "disk",
+        "build", "device", "exit",
+    ]  # fmt: skip
     type: Annotated[str, Field(max_length=1_000)]
     message: Annotated[str, Field(max_length=100_000)]
     traceback: Annotated[str, Field(max_length=1_000_000)]

@@ -4,6 +4,7 @@ Everything here runs in the candidate's own process and may be tampered with by 
 verdict or a time: the judge keeps the clock, the expected outputs, the seeds to come and the tolerances to itself.
 """
 
+import errno
 import os
 import shutil
 import sys
@@ -423,12 +424,28 @@ def _raise(during: Any, error: BaseException) -> NoReturn:
     ) from None
 
 
+_SHORTAGES = {
+    "DefaultCPUAllocator": "out-of-memory",
+    "CUDA error: out of memory": "device-memory",
+    "can't start new thread": "processes",
+    os.strerror(errno.EAGAIN): "processes",  # of fork and pthread_create
+    os.strerror(errno.EMFILE): "open-files",
+    os.strerror(errno.ENOSPC): "disk",
+    os.strerror(errno.EFBIG): "disk",
+}
+"""What ran short, by what is said of it: torch and extensions in C++ raise bare RuntimeErrors."""
+
+
 def _kind(error: BaseException) -> Any:
     text = str(error)
     if isinstance(error, capture.BuildFailed):
         return "build"
-    if isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in text:
-        return "out-of-memory"  # torch's host allocator raises a bare RuntimeError: only its text tells
+    if isinstance(error, torch.OutOfMemoryError):
+        return "device-memory"
+    if isinstance(error, MemoryError):
+        return "out-of-memory"
+    if (shortage := next((kind for words, kind in _SHORTAGES.items() if words in text), None)) is not None:
+        return shortage
     if isinstance(error, SyntaxError):
         return "syntax"
     if isinstance(error, SystemExit | KeyboardInterrupt):

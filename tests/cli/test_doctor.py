@@ -157,6 +157,14 @@ def test_refused_namespaces_are_told_with_the_reason_and_the_switch(
     assert finding.mend == "sysctl -w some.switch=1"
 
 
+def test_who_enforces_the_limits_is_told_with_the_reason() -> None:
+    assert doctor.find_limits(Confinement(tier="full", layers=("cgroup",))).state == "ok"
+    finding = doctor.find_limits(Confinement(tier="full", missing=("cgroup: /x is not delegated to us",)))
+    assert finding.state == "limited"
+    assert finding.found == "a watchdog; no cgroup v2: /x is not delegated to us"
+    assert finding.mend is not None
+
+
 def test_files_that_lie_open_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Confinement(tier="basic", missing=("user-namespace: no", "landlock: not implemented"))
     monkeypatch.setattr("harness.sandbox.Zygote", _FakeZygote(bare))

@@ -87,9 +87,11 @@ def test_an_answer_of_the_kind_that_was_asked_for_is_given_back(stage):
         ({"code": 0, "signal": None, "cause": "exited"}, "exit", "left with status 0 instead of answering"),
         ({"code": None, "signal": 11, "cause": "signal"}, "crash", "died of signal 11"),
         ({"code": None, "signal": 9, "cause": "memory", "peak_rss_bytes": 17_000_000_000}, "out-of-memory", "17.0 GB"),
-        ({"code": None, "signal": 9, "cause": "cpu"}, "timeout", "more CPU time"),
-        ({"code": None, "signal": 9, "cause": "processes"}, "crash", "more processes"),
-        ({"code": None, "signal": 9, "cause": "scratch"}, "crash", "more to the disk"),
+        ({"code": None, "signal": 9, "cause": "cpu"}, "cpu-time", "more CPU time"),
+        ({"code": None, "signal": 9, "cause": "processes"}, "processes", "more processes"),
+        ({"code": 1, "signal": None, "cause": "processes"}, "processes", "more processes"),
+        ({"code": None, "signal": 9, "cause": "scratch"}, "disk", "more to the disk"),
+        ({"code": None, "signal": 25, "cause": "file"}, "disk", "a larger file"),
     ],
 )
 def test_a_death_tells_its_reason_and_brings_the_log(stage, ended, reason, detail):
@@ -142,7 +144,21 @@ def test_a_descriptor_that_nobody_asked_for_broke_the_protocol(stage, tmp_path):
     assert one.worker.killed
 
 
-@pytest.mark.parametrize("kind", ["exception", "syntax", "missing", "out-of-memory", "device", "exit"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "exception",
+        "syntax",
+        "missing",
+        "out-of-memory",
+        "device-memory",
+        "processes",
+        "open-files",
+        "disk",
+        "device",
+        "exit",
+    ],
+)
 def test_what_a_candidate_raised_is_told_in_one_line_with_its_traceback(stage, kind):
     one = stage()
     message = Raised(during="load", kind=kind, type="ValueError", message="no such\nkernel", traceback="Traceback ...")

@@ -233,7 +233,7 @@ def test_reduced_flagged_and_unisolated_results_are_counted_in_the_notes(make_re
     ]
     [row] = leaderboard({"r": records}).rows
     assert [note.text for note in row.notes] == [
-        "reduced size in 1 of 3", "no isolation in 1 of 3", "isolation without cgroup, namespaces", "1 of 3 flagged",
+        "reduced size in 1 of 3", "no isolation in 1 of 3", "isolation without namespaces", "1 of 3 flagged",
         "counting no answer that there is a doubt about: fast_0 0.33 instead of 1.00",
     ]  # fmt: skip
     assert (row.flagged, row.reduced, row.unisolated) == (1, 1, 1)

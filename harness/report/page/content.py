@@ -167,7 +167,7 @@ def _marks(record: Record) -> Iterator[str]:
         yield "emulated"
     if record.problem.workload.reduced:
         yield "reduced"
-    if record.sandbox.missing:
+    if record.sandbox.weakened:
         yield "less isolated"
     if not record.sandbox.layers and record.verdict.kind in ("correct", "wrong"):
         yield "unisolated"

@@ -1,4 +1,4 @@
-"""failed D14: writes until the disk is full."""
+"""failed/disk|failed/timeout D14: writes until the disk is full."""
 
 import torch
 

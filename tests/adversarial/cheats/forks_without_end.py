@@ -1,4 +1,4 @@
-"""failed D14: a fork bomb."""
+"""failed/processes|failed/out-of-memory D14: a fork bomb."""
 
 import os
 

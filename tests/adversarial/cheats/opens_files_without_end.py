@@ -1,4 +1,4 @@
-"""failed/exception D14: opens files until there are no more descriptors."""
+"""failed/open-files D14: opens files until there are no more descriptors."""
 
 import os
 

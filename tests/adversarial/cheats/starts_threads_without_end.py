@@ -1,4 +1,4 @@
-"""failed D14: starts threads until there are no more."""
+"""failed/processes D14: starts threads until there are no more."""
 
 import threading
 

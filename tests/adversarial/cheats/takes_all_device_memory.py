@@ -1,4 +1,4 @@
-"""failed D14 (gpu): wants more memory than the device has."""
+"""failed/device-memory D14 (gpu): wants more memory than the device has."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""failed D14: one file of many gigabytes, none of them written."""
+"""failed/disk D14: one file of many gigabytes, none of them written."""
 
 import os
 
