@@ -1,0 +1,68 @@
+"""correct|wrong|failed|rejected A12 (cpu): a timer of its own sends it SIGCONT whenever it is stopped, and a thread
+keeps the memory bus busy while it is the other's turn.
+
+Twin: plain_relu
+"""
+
+import sys
+
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+#include <torch/extension.h>
+#include <signal.h>
+#include <time.h>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+static std::atomic<bool> mine{true};
+
+void start() {
+    sigevent how{};
+    how.sigev_notify = SIGEV_SIGNAL;
+    how.sigev_signo = SIGCONT;
+    timer_t timer;
+    timer_create(CLOCK_MONOTONIC, &how, &timer);
+    itimerspec every{{0, 200000}, {0, 200000}};
+    timer_settime(timer, 0, &every, nullptr);
+    for (int i = 0; i < 2; ++i)
+        std::thread([] {
+            std::vector<char> bus(64 << 20);
+            for (;;) {
+                if (mine) { timespec nap{0, 20000}; nanosleep(&nap, nullptr); continue; }
+                for (size_t at = 0; at < bus.size() && !mine; at += 64) bus[at]++;
+            }
+        }).detach();
+}
+
+void turn(bool is_mine) { mine = is_mine; }
+"""
+
+extension = load_inline(name="wakes_itself", cpp_sources=SOURCE, functions=["start", "turn"])
+frame = sys._getframe()
+while "answers" not in frame.f_locals:
+    frame = frame.f_back
+answers = frame.f_locals["answers"]  # of the worker's loop: what it calls for each request
+channel = frame.f_locals["self"]._channel
+Release = next(kind for kind in answers if kind.__name__ == "Release")
+release = answers[Release]
+started = []
+
+
+def leave_it_to_the_thread(request):
+    answer = release(request)
+    extension.turn(False)
+    return answer
+
+
+answers[Release] = leave_it_to_the_thread
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        if not started:
+            started.append(extension.start())
+        extension.turn(True)
+        return torch.relu(x)
