@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.errors import InputError
+
 if TYPE_CHECKING:
     from harness.pipeline.settings import Settings
 
@@ -27,6 +29,20 @@ class Assignment(click.ParamType[tuple[str, int | float]]):
             except ValueError:
                 continue
         raise click.BadParameter(f"{value!r} is not NAME=NUMBER, such as batch_size=16", ctx, param)
+
+
+class Rejectable(click.ParamType[str]):
+    """The name of a flag that may reject."""
+
+    name = "FLAG"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from harness.judge.doubts import require_rejectable
+
+        try:
+            return require_rejectable(str(value))
+        except InputError as error:
+            raise click.BadParameter(str(error), ctx, param) from None
 
 
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +115,7 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     click.option(
         "--reject",
         multiple=True,
-        metavar="FLAG",
+        type=Rejectable(),
         help="Reject who earns this flag: reduced-precision, no-custom-kernel, ...",
     ),
     click.option(

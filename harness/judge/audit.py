@@ -16,19 +16,21 @@ from torch.utils.flop_counter import flop_registry
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Agreement, Expected, all_finite, compare
-from harness.judge.inputs import LARGE_BYTES, STRESS, leaves, stressed
+from harness.judge.inputs import LARGE_BYTES, STRESS, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
+from harness.judge.tensors import leaves, pieces, same_bits, size_of
 from harness.schema.audit import Audit
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
+from harness.wire.values import TensorValue, encode, opaque
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
 
 
 class _Spent(Exception):
-    """The budget is used up."""
+    """There is no time or no memory for the rest; says what a call takes."""
 
 
 def audit(problem: LoadedProblem, *, tolerance: ToleranceName = "scaled") -> Audit:
@@ -45,32 +47,39 @@ class _Auditor:
         self._findings: list[Flag] = []
         self._arguments = problem.init_arguments()
         self._oracle = Oracle(problem, self._arguments, secrets.randbits(62))
+        self._call_s = 0.0
         self._deadline = time.monotonic() + BUDGET_S
 
     def run(self) -> Audit:
         inputs = self._draw()
-        before = [leaf.clone() for leaf in leaves(inputs)] if _size(inputs) <= LARGE_BYTES else []
         expected = self._expected(inputs, 1)
-        call_s = self._time_of(inputs)
+        if foreign := _without_form(expected.like):
+            raise ProblemError(
+                f"problem {self._problem.title}: the reference returns {foreign[0]}, which cannot be compared: return "
+                "plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
+            )
+        self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
         facts = Audit(
             random=random,
-            input_bytes=_size(inputs),
-            weight_bytes=_size([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
-            output_bytes=_size(expected.like),
+            input_bytes=size_of(inputs),
+            weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
+            output_bytes=size_of(expected.like),
             flops=self._flops(inputs),
-            call_s=call_s,
+            call_s=self._call_s,
         )
         if not all_finite(expected.like):
             self._find("non-finite", "warn", "the reference's outputs are not all finite on its own inputs")
         if self._oracle.changes_inputs:
             self._find("changes-inputs", "info", "the reference changes its inputs in place")
-        elif before and not random:
+        elif not random:
             try:
+                if facts.input_bytes + facts.output_bytes > LARGE_BYTES:
+                    raise _Spent(f"takes {(facts.input_bytes + facts.output_bytes) / 1e9:.2g} GB")
                 self._degenerate(inputs, expected)
                 self._dependence(inputs, expected)
-            except _Spent:
-                detail = f"left out, one call takes {call_s:.2g} s: whether inputs, weights and the answer matter"
+            except _Spent as spent:
+                detail = f"left out, one call {spent}: whether inputs, weights and the answer matter"
                 self._find("audit-incomplete", "info", detail)
         return facts.model_copy(update={"findings": tuple(self._findings)})
 
@@ -85,7 +94,7 @@ class _Auditor:
             detail = "equal inputs, weights and seeds give other outputs: nothing can be judged by this reference"
             self._find("not-repeatable", "warn", detail)
             return True
-        if not _same_bits(again.like, expected.like):
+        if not _all_same_bits(again.like, expected.like):
             self._find("not-bitwise", "info", "equal inputs give outputs that agree only within the tolerance")
         del again  # a large problem's outputs take gigabytes
         if self._agrees(self._expected(inputs, 2).like, expected):
@@ -123,16 +132,16 @@ class _Auditor:
         """Inputs and weights that the output does not depend on."""
         other = self._draw()
         for place, value in enumerate(inputs):
-            if not isinstance(value, torch.Tensor) or not value.numel() or torch.equal(value, other[place]):
+            if not isinstance(value, torch.Tensor) or not value.numel() or same_bits(value, other[place]):
                 continue
             self._check_budget()
             changed = [*inputs[:place], other[place], *inputs[place + 1 :]]
-            if _same_bits(self._expected(changed, 1).like, expected.like):
+            if _all_same_bits(self._expected(changed, 1).like, expected.like):
                 self._find("unread-input", "warn", f"input {place} does not matter to the output")
         if self._oracle.shapes():
             self._check_budget()
             self._oracle = Oracle(self._problem, self._arguments, secrets.randbits(62))
-            if _same_bits(self._expected(inputs, 1).like, expected.like):
+            if _all_same_bits(self._expected(inputs, 1).like, expected.like):
                 self._find("unread-weights", "warn", "the weights do not matter to the output")
 
     # ---- means -------------------------------------------------------------------------------------------------
@@ -175,7 +184,7 @@ class _Auditor:
 
     def _check_budget(self) -> None:
         if time.monotonic() > self._deadline:
-            raise _Spent
+            raise _Spent(f"takes {self._call_s:.2g} s")
 
     def _find(self, rule: str, severity: Any, detail: str) -> None:
         self._findings.append(Flag(rule=rule, severity=severity, detail=detail))
@@ -207,8 +216,10 @@ def _filled(value: float | None) -> _Answer:
     """The reference's outputs with every element replaced: by `value`, or by their own mean where it is None."""
 
     def fill(leaf: torch.Tensor) -> torch.Tensor:
-        mean = leaf.double().mean().item() if value is None and not leaf.is_complex() else value or 0.0
-        return torch.full_like(leaf, mean)
+        if value is not None or leaf.is_complex() or not leaf.numel():
+            return torch.full_like(leaf, value or 0.0)
+        total = sum(float(piece.double().sum()) for _, (piece,) in pieces(leaf))
+        return torch.full_like(leaf, total / leaf.numel())
 
     return lambda inputs, like: _mapped(like, fill)
 
@@ -242,9 +253,18 @@ def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return value
 
 
-def _same_bits(one: Any, other: Any) -> bool:
-    return all(torch.equal(mine, theirs) for mine, theirs in zip(leaves(one), leaves(other), strict=True))
+def _without_form(output: Any) -> list[str]:
+    """What of an output no candidate could hand over."""
+    found: list[str] = []
+
+    def tensor(leaf: torch.Tensor) -> TensorValue:
+        if leaf.layout is not torch.strided:
+            found.append(f"a tensor of layout {leaf.layout}")
+        return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
+
+    return [*opaque(encode(output, tensor)), *found]
 
 
-def _size(value: Any) -> int:
-    return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))
+def _all_same_bits(one: Any, other: Any) -> bool:
+    mine, theirs = leaves(one), leaves(other)
+    return len(mine) == len(theirs) and all(map(same_bits, mine, theirs))

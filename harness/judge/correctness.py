@@ -7,7 +7,9 @@ The allowed error of an element is
 so it scales with the output: an output of the order of 1e-6 is not compared with 1e-2, and where float32 itself
 is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. `rtol` is
 1e-4 for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
-are held to 1e-10, integers and bools to equality. The test is `not (error <= allowed)`, so that NaN never passes.
+are held to 1e-10, integers and bools to equal bits. The test is `not (error <= allowed)`, so that NaN never passes;
+where the reference as written is infinite or NaN, as half is past 65504, what it says is right as well. Of complex
+numbers both parts are held to what the magnitude of the parts allows.
 
 With the tolerance `kernelbench` the second term is rtol alone, which is torch.allclose with atol = rtol as KernelBench
 calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference's own error still allowed for.
@@ -21,6 +23,7 @@ from typing import Any
 import torch
 
 from harness.judge.subject import Elsewhere, Opaque
+from harness.judge.tensors import index_of, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
@@ -88,7 +91,9 @@ def all_finite(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         if not (value.is_floating_point() or value.is_complex()):
             return True
-        return all(bool(torch.isfinite(chunk).all()) for chunk in value.reshape(-1).split(_CHUNK))
+        small = value.element_size() == 1  # of an 8-bit float torch does not say whether it is finite
+        chunks = (chunk for _, (chunk,) in pieces(value, limit=_CHUNK))
+        return all(bool((chunk.float() if small else chunk).isfinite().all()) for chunk in chunks)
     if isinstance(value, dict):
         return all(all_finite(item) for item in value.values())
     if isinstance(value, list | tuple):
@@ -101,7 +106,7 @@ _Pair = tuple[Any, Any, Any, str]
 
 def _pairs(actual: Any, like: Any, exact: Any, name: str) -> Iterator[_Pair | Disagreement]:
     if isinstance(like, dict):
-        if not isinstance(actual, dict) or list(actual) != list(like):
+        if not isinstance(actual, dict) or actual.keys() != like.keys():
             yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {_describe(actual)}")
             return
         for key in like:
@@ -153,12 +158,8 @@ def _compare_tensor(
         return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
     if not like.numel():
         return Agreement()
-    if like.is_complex():
-        parts = [torch.view_as_real(value.resolve_conj()) for value in (actual, like, exact)]
-        rtol = RTOL.get(parts[1].dtype, RTOL_OTHER_FLOATS)
-        return _compare_values(parts[0], parts[1], parts[2], name, rtol=rtol, tolerance=tolerance)
-    if like.is_floating_point():
-        rtol = RTOL.get(like.dtype, RTOL_OTHER_FLOATS)
+    if like.is_complex() or like.is_floating_point():
+        rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
         return _compare_values(actual, like, exact, name, rtol=rtol, tolerance=tolerance)
     return _compare_exactly(actual, like, name)
 
@@ -172,13 +173,23 @@ def _shape(value: torch.Tensor) -> str:
 
 
 def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agreement | Disagreement:
-    differing = (actual != like).reshape(-1)
-    count = int(differing.sum())
+    """Compare integers and bools bit for bit: a bool that is neither 0 nor 1 in memory was not written as one."""
+    if like.dtype == torch.bool:
+        actual, like = actual.view(torch.uint8), like.view(torch.uint8)
+    count, worst, worst_at = 0, -1.0, 0
+    for start, (got, want) in pieces(actual, like, limit=_CHUNK):
+        if same_bits(got, want):
+            continue
+        places = (got != want).nonzero().view(-1)
+        apart = (got[places].double() - want[places].double()).abs_()
+        count += len(places)
+        at = int(apart.argmax())
+        if float(apart[at]) > worst:
+            worst, worst_at = float(apart[at]), start + int(places[at])
     if not count:
         return Agreement()
-    flat = int(differing.to(torch.uint8).argmax())
-    wrong, right = actual.reshape(-1)[flat].item(), like.reshape(-1)[flat].item()
-    return _mismatch(name, like, count, flat, float(wrong), float(right), 0.0)
+    index = index_of(worst_at, like.shape)
+    return _mismatch(name, like.numel(), count, index, int(actual[index]), int(like[index]), 0.0)
 
 
 def _compare_values(
@@ -190,27 +201,35 @@ def _compare_values(
     rtol: float,
     tolerance: ToleranceName,
 ) -> Agreement | Disagreement:
-    """Compare floating tensors of equal shape, chunk by chunk, at least in float32 and in float64 where `exact` is."""
-    precision = torch.promote_types(exact.dtype, torch.float32)
-    flat = [value.reshape(-1) for value in (actual, like, exact)]
-    of = _scale(flat[1], flat[2], precision)
+    """Compare floating or complex tensors of equal shape, chunk by chunk, at least in float32, or in `exact`'s type.
+
+    Of complex ones the parts are compared, as a last dimension of two; counts and indices are those of whole numbers.
+    """
+    parts = 1
+    if like.is_complex():
+        parts = 2
+        actual, like, exact = (torch.view_as_real(value.resolve_conj()) for value in (actual, like, exact))
+    precision = torch.float64 if exact.dtype == torch.float64 else torch.float32
+    of = _scale(like, exact, precision)
     base = of.mean if tolerance == "scaled" else 1.0
-    allowed_base = rtol * base + REFERENCE_ERROR_FACTOR * of.reference_error
-    tally = _Tally()
-    for start in range(0, flat[0].numel(), _CHUNK):
-        got = flat[0][start : start + _CHUNK].to(precision)
-        want = flat[2][start : start + _CHUNK].to(precision)
-        tally.add(start, got, want, want.abs().mul_(rtol).add_(allowed_base))
-    reduced = _reduced(tally, of, flat[0].numel()) if like.dtype == torch.float32 else 0.0
+    tally = _Tally(rtol, rtol * base + REFERENCE_ERROR_FACTOR * of.reference_error, parts)
+    for start, (got, want, written) in pieces(actual, exact, like, limit=_CHUNK // parts * parts):
+        tally.add(start, got.to(precision), want.to(precision), written)
+    reduced = _reduced(tally, of, like.numel()) if like.dtype == torch.float32 else 0.0
     if not tally.mismatched:
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
         return Agreement(relative, reference_relative, tally.share, reduced)
-    wrong, right = float(flat[0][tally.worst_at]), float(flat[2][tally.worst_at])
+    index = index_of(tally.worst_at, like.shape)
+    found, expected = (float(value[index]) for value in (actual, exact))
+    if not math.isfinite(expected):
+        expected = float(like[index])
     reason: Difference = "non-finite" if tally.non_finite else "values"
-    allowed = rtol * abs(right) + allowed_base
-    return _mismatch(name, like, tally.mismatched, tally.worst_at, wrong, right, allowed, reason, reduced)
+    allowed, elements = rtol * abs(expected) + tally.base, like.numel() // parts
+    if parts == 2:
+        name, index = f"{name}.{('real', 'imag')[index[-1]]}", index[:-1]
+    return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
 
 
 REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
@@ -231,8 +250,14 @@ def _reduced(tally: "_Tally", of: "_Scale", elements: int) -> float:
 
 @dataclass
 class _Tally:
-    """What comparing chunk after chunk came to."""
+    """What comparing chunk after chunk came to.
 
+    An element may be off by `rtol` |expected| + `base`; `parts` neighbours make one element, which counts once.
+    """
+
+    rtol: float
+    base: float
+    parts: int
     mismatched: int = 0
     non_finite: int = 0
     worst: float = -1.0
@@ -241,9 +266,9 @@ class _Tally:
     largest: float = 0.0
     square: float = 0.0
 
-    def add(self, start: int, got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> None:
+    def add(self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor) -> None:
         """Count a chunk in. Nearly all chunks agree, and those are done after few passes over memory."""
-        error = (got - want).abs_()
+        error, allowed = (got - want).abs_(), self._allowed(want)
         largest = float(error.max())
         if math.isfinite(largest):
             self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
@@ -251,10 +276,14 @@ class _Tally:
             self.largest = max(self.largest, largest)
             self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
             return
-        same = (got == want) | (got.isnan() & want.isnan())  # infinities and NaN where the reference has them too
+        written = written.to(want.dtype)
+        if not bool(want.isfinite().all()):
+            want = torch.where(want.isfinite(), want, written)
+            error, allowed = (got - want).abs_(), self._allowed(want)
+        same = (got == want) | (~written.isfinite() & ((got == written) | (got.isnan() & written.isnan())))
         excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
         bad = ~(excess <= 1.0)
-        self.mismatched += int(bad.sum())
+        self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
         self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
         at = int(excess.argmax())
         if float(excess[at]) > self.worst:
@@ -262,6 +291,9 @@ class _Tally:
         within = excess.masked_fill(bad, 0.0)
         self.share = max(self.share, float(within.max()))
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
+
+    def _allowed(self, want: torch.Tensor) -> torch.Tensor:
+        return want.abs().mul_(self.rtol).add_(self.base)
 
 
 @dataclass
@@ -280,8 +312,9 @@ class _Scale:
 
 def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _Scale:
     total, count, found = 0.0, 0, _Scale()
-    for start in range(0, exact.numel(), _CHUNK):
-        want = exact[start : start + _CHUNK].to(precision)
+    own_error = like.data_ptr() != exact.data_ptr()
+    for _, (right, written) in pieces(exact, like, limit=_CHUNK):
+        want = right.to(precision)
         size = float(want.abs().sum(dtype=torch.float64))
         count += want.numel()
         if not math.isfinite(size):
@@ -290,9 +323,8 @@ def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _
             size, count = float(want.abs().sum(dtype=torch.float64)), count - int((~finite).sum())
         total += size
         found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
-        if like.data_ptr() != exact.data_ptr():
-            written = like[start : start + _CHUNK].to(precision)
-            error = (written - exact[start : start + _CHUNK].to(precision)).abs_().nan_to_num_(0.0, 0.0, 0.0)
+        if own_error:
+            error = (written.to(precision) - right.to(precision)).abs_().nan_to_num_(0.0, 0.0, 0.0)
             found.reference_error = max(found.reference_error, float(error.max()))
             found.reference_square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
     found.mean = total / count if count else 0.0
@@ -301,34 +333,34 @@ def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _
 
 def _mismatch(
     name: str,
-    like: torch.Tensor,
+    elements: int,
     count: int,
-    flat: int,
-    wrong: float,
-    right: float,
+    index: tuple[int, ...],
+    actual: float,
+    expected: float,
     tolerance: float,
+    *,
     reason: Difference = "values",
     reduced: float = 0.0,
 ) -> Disagreement:
-    index = tuple(int(place) for place in torch.unravel_index(torch.tensor(flat), like.shape)) if like.dim() else ()
-    total = like.numel()
+    got, want = (f"{value:.9g}" if isinstance(value, float) else str(value) for value in (actual, expected))
     return Disagreement(
         reason,
-        f"{name}: {count:,} of {total:,} elements differ; worst at {list(index)}: "
-        f"{wrong:.9g} should be {right:.9g} within {tolerance:.3g}"
+        f"{name}: {count:,} of {elements:,} elements differ; worst at {list(index)}: "
+        f"{got} should be {want} within {tolerance:.3g}"
         + (f". The error throughout, {reduced:.1e}, is that of tf32 or half arithmetic" if reduced else ""),
         Mismatch(
             output=name,
-            elements=total,
+            elements=elements,
             mismatched=count,
             worst_index=index,
-            actual=_number(wrong),
-            expected=_number(right),
+            actual=_number(actual),
+            expected=_number(expected),
             tolerance=tolerance,
         ),
     )
 
 
 def _number(value: float) -> float | str:
-    """JSON has no infinity and no NaN: those cross as text."""
-    return value if math.isfinite(value) else str(value)
+    """What a float cannot say crosses as text: JSON has no infinity and no NaN, and large integers would be rounded."""
+    return float(value) if math.isfinite(value) and float(value) == value else str(value)

@@ -1,13 +1,23 @@
-"""Doubts: what a judgement makes one wonder about, one function a flag. A setting may let any of them reject."""
+"""Doubts: what a judgement makes one wonder about, one function a flag. A setting may let any of them reject.
+
+Does without torch, so that the command line knows the names of the flags.
+"""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from harness.judge.judge import Finding
-from harness.judge.subject import Trace
+from harness.errors import InputError
 from harness.schema.flag import Flag, Severity
 from harness.schema.record import Kernel, Profile, Roofline
+
+if TYPE_CHECKING:
+    from harness.judge.judge import Finding
+    from harness.judge.subject import Trace
 
 BATCHED_FACTOR = 4.0
 """How much larger a speed-up over whole rounds may be than over single calls, and how much longer a single call may
@@ -127,6 +137,27 @@ DOUBTS: dict[str, Callable[[Case], Flag | None]] = {
     "disturbed-timing": _disturbed_timing,
     "device-events-disagree": _device_events_disagree,
 }
+
+
+WORK_OUTSIDE_THE_CLOCK = Flag(
+    rule="work-outside-the-clock",
+    severity="reject",
+    detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
+)
+"""Raised by who can look at the device once the candidate is gone."""
+
+REJECTABLE = (*DOUBTS, WORK_OUTSIDE_THE_CLOCK.rule)
+"""The flags that a setting may name for a correct candidate to be rejected. What screening finds is not among them: it
+explains, and decides nothing."""
+
+
+def require_rejectable(name: str) -> str:
+    """`name`, where it is that of a flag that may reject. Raises InputError, which says what was meant."""
+    if name in REJECTABLE:
+        return name
+    close = get_close_matches(name, REJECTABLE, n=1)
+    meant = f" (did you mean {close[0]}?)" if close else ""
+    raise InputError(f"{name!r} is no flag that can reject{meant}: give one of {', '.join(REJECTABLE)}")
 
 
 def _flag(rule: str, severity: Severity, detail: str) -> Flag:

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
+from harness.judge.tensors import PIECE, leaves, same_bits, size_of, views
 from harness.wire.memory import Arena, aligned, view
 from harness.wire.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
 
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
 _PATTERN = 0xA5
-_PIECE = 1 << 27  # elements drawn at once
 
 
 def _normal_like(value: torch.Tensor) -> torch.Tensor:
@@ -69,12 +69,14 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
 
 
 def _changed(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """`value` drawn anew; a large one in place and by pieces, because drawing takes several times its size."""
-    if value.numel() <= _PIECE or not value.is_contiguous():
+    """`value` drawn anew; a large one by pieces, because drawing takes several times its size."""
+    if value.numel() <= PIECE:
         return change(value)
-    for piece in value.view(-1).split(_PIECE):
+    dense = torch.empty_like(value, device="meta").stride() == value.stride()
+    drawn = value if dense else torch.empty_like(value)  # an expanded tensor cannot be written element by element
+    for piece in views(drawn):
         piece.copy_(change(piece))
-    return value
+    return drawn
 
 
 LARGE_BYTES = 1 << 30
@@ -96,7 +98,7 @@ class Contents:
 
     @property
     def large(self) -> bool:
-        return sum(value.numel() * value.element_size() for value in leaves(self.get())) > LARGE_BYTES
+        return size_of(self.get()) > LARGE_BYTES
 
     def spare(self) -> None:
         """Let go of what takes much memory; it is drawn again when it is asked for."""
@@ -164,7 +166,7 @@ class InputSets:
     def unchanged(self, slot: int, inputs: list[Any]) -> bool:
         """Whether a slot still holds `inputs` bit for bit."""
         return all(
-            _same_bits(place, value) for place, value in zip(self._places(slot, self._raw), leaves(inputs), strict=True)
+            same_bits(place, value) for place, value in zip(self._places(slot, self._raw), leaves(inputs), strict=True)
         )
 
     def red_zones_intact(self, slot: int) -> bool:
@@ -219,27 +221,3 @@ def _moved(value: Value, by: int) -> Value:
 def without_contents(inputs: list[Any]) -> list[Any]:
     """`inputs` with tensors of the same layout that take no memory."""
     return [value.to("meta") if isinstance(value, torch.Tensor) else value for value in inputs]
-
-
-def leaves(inputs: Any) -> list[torch.Tensor]:
-    """The tensors in a nested value, in order."""
-    if isinstance(inputs, torch.Tensor):
-        return [inputs]
-    if isinstance(inputs, dict):
-        inputs = list(inputs.values())
-    if isinstance(inputs, list | tuple):
-        return [leaf for item in inputs for leaf in leaves(item)]
-    return []
-
-
-def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    pieces = (_bits(value.contiguous()).split(_PIECE) for value in (one, other))  # comparing takes memory of its own
-    return all(torch.equal(mine, theirs) for mine, theirs in zip(*pieces, strict=True))
-
-
-def _bits(value: torch.Tensor) -> torch.Tensor:
-    """A contiguous tensor as integers, so that NaN equals itself and -0.0 differs from 0.0."""
-    if not value.numel():
-        return torch.empty(0, dtype=torch.uint8)
-    flat = value.reshape(-1).view(torch.uint8)
-    return flat.view(torch.int32) if flat.numel() % 4 == 0 else flat

@@ -17,10 +17,11 @@ import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.failure import SubjectFailed
-from harness.judge.inputs import STRESS, Contents, InputSets, leaves, stressed, without_contents
+from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, stressed, without_contents
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.subject import Subject, Trace
+from harness.judge.tensors import leaves, same_bits, size_of
 from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
@@ -195,7 +196,9 @@ class _Case:
             contents.spare()
         sets.reveal()
         self._wait()
-        once = self._oracle.changes_inputs or self._audit.random or contents.spared  # or two outputs would be held
+        self._output_bytes = size_of(expected.like)
+        large = contents.spared or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
+        once = self._oracle.changes_inputs or self._audit.random or large
         twice = kind == "nominal" and not once
         calls = [0, 0] if twice else [0]
         result = self._candidate.round(calls, seed=seed)
@@ -205,7 +208,6 @@ class _Case:
             self._check_memory(sets, contents, kind)
         self._check_aliases(sets, outputs, kind)
         self._hold_all(outputs, expected, kind)
-        self._output_bytes = sum(leaf.numel() * leaf.element_size() for leaf in leaves(expected.like))
         spared = contents.spared
         del outputs, expected
         self._candidate.release(poison=True)
@@ -266,8 +268,7 @@ class _Case:
                 detail = f"a second call on the same inputs gave another answer. {wrong.verdict.detail}"
                 verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
                 raise _WrongAnswer(verdict) from None
-            pairs = zip(leaves(outputs[0]), leaves(again), strict=True)
-            equal = all(torch.equal(one, other) for one, other in pairs)  # NaN, which is unequal, agrees elsewhere
+            equal = all(same_bits(*pair) for pair in zip(leaves(outputs[0]), leaves(again), strict=True))
             self._bitwise = equal and self._bitwise is not False
 
     def _hold(self, output: Any, expected: Expected, trial: str) -> None:

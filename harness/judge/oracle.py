@@ -8,8 +8,8 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Expected
-from harness.judge.inputs import leaves
 from harness.judge.problem import LoadedProblem, seed_everything
+from harness.judge.tensors import leaves, pieces
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
@@ -38,8 +38,7 @@ class Oracle:
         `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs share
         memory with inputs. Raises ReferenceRaised.
         """
-        seed_everything(seed)
-        exact = self._in_double(inputs) if self._worth_double(inputs) else None
+        doubled = self._doubled(inputs)  # before they can be changed
         seed_everything(seed)
         versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
         like = self._call(self.model, inputs)
@@ -47,33 +46,43 @@ class Oracle:
             self.changes_inputs = True
         if _storages(like) & _storages(inputs):
             self.aliases_inputs = True
-        if exact is None or not _close_enough(like, exact):
-            exact = like
-        return Expected(like=like, exact=exact)
+        exact = None if doubled is None else self._in_double(doubled, like, seed)
+        return Expected(like=like, exact=like if exact is None else exact)
 
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Parameters and buffers of the reference by name: dtype and shape."""
         named = [*self.model.named_parameters(), *self.model.named_buffers()]
         return {name: (str(value.dtype).removeprefix("torch."), tuple(value.shape)) for name, value in named}
 
-    def _worth_double(self, inputs: list[Any]) -> bool:
-        size = sum(value.numel() * 8 for value in inputs if isinstance(value, torch.Tensor))
-        return self._affordable and 2 * size <= FLOAT64_BYTES
+    def _doubled(self, inputs: list[Any]) -> list[Any] | None:
+        """The inputs in float64, and the model beside; None where float64 is not to be had, or not affordable."""
+        if not self._affordable or 2 * _size_in_double(inputs) > FLOAT64_BYTES:
+            return None
+        if self._double is None:
+            try:
+                self._double = copy.deepcopy(self.model).double()
+            except RuntimeError:  # some models cannot be copied
+                self._affordable = False
+                return None
+        return [_doubled(value) for value in inputs]
 
-    def _in_double(self, inputs: list[Any]) -> Any:
+    def _in_double(self, doubled: list[Any], like: Any, seed: int) -> Any:
+        """The outputs for `doubled`; None where float64 does not compute the same function."""
+        assert self._double is not None
+        if _size_in_double(doubled) + _size_in_double(like) > FLOAT64_BYTES:
+            self._affordable = False
+            return None
+        seed_everything(seed)
         started = time.monotonic()
         try:
-            if self._double is None:
-                self._double = copy.deepcopy(self.model).double()
-            result = self._call(self._double, [_doubled(value) for value in inputs])
-        except (ReferenceRaised, RuntimeError):
-            # Models that fix a dtype inside cannot run in float64, and some cannot be copied.
+            result = self._call(self._double, doubled)
+        except (ReferenceRaised, RuntimeError):  # models that fix a dtype inside cannot run in float64
             self._affordable = False
             return None
         if self._problem.device.type == "cuda":
             torch.cuda.synchronize()
         self._affordable = time.monotonic() - started <= FLOAT64_SECONDS
-        return result
+        return result if _close_enough(like, result) else None
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         try:
@@ -98,24 +107,47 @@ def _storages(value: Any) -> set[int]:
 
 
 def _doubled(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.double() if value.is_floating_point() else value.clone()
-    return value
+    """A copy of its own, in the wider type."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    wide = torch.complex128 if value.is_complex() else torch.float64 if value.is_floating_point() else value.dtype
+    return value.to(wide, copy=True)
+
+
+def _size_in_double(value: Any) -> int:
+    return sum(leaf.numel() * (16 if leaf.is_complex() else 8) for leaf in leaves(value))
 
 
 def _close_enough(like: Any, exact: Any) -> bool:
     """Whether float64 computes the same function: a reference that draws random numbers does not."""
     if isinstance(like, torch.Tensor):
-        if not isinstance(exact, torch.Tensor) or like.shape != exact.shape:
-            return False
-        if not like.is_floating_point() or not like.numel():
-            return True
-        wide = like.double()
-        both = wide.isfinite() & exact.isfinite()
-        error = (wide - exact).abs().masked_fill(~both, 0.0).mean()
-        return bool(error <= 0.05 * exact.abs().masked_fill(~both, 0.0).mean() + 1e-30)
+        return isinstance(exact, torch.Tensor) and like.shape == exact.shape and _near(like, exact)
     if isinstance(like, dict):
-        return all(_close_enough(like[key], exact[key]) for key in like)
+        return (
+            isinstance(exact, dict)
+            and like.keys() == exact.keys()
+            and all(_close_enough(like[key], exact[key]) for key in like)
+        )
     if isinstance(like, list | tuple):
-        return all(_close_enough(one, other) for one, other in zip(like, exact, strict=True))
-    return True
+        return (
+            isinstance(exact, list | tuple)
+            and len(like) == len(exact)
+            and all(_close_enough(one, other) for one, other in zip(like, exact, strict=True))
+        )
+    return type(like) is type(exact)
+
+
+def _near(like: torch.Tensor, exact: torch.Tensor) -> bool:
+    if like.is_complex() and exact.is_complex():
+        like, exact = torch.view_as_real(like.resolve_conj()), torch.view_as_real(exact.resolve_conj())
+    if like.is_floating_point() != exact.is_floating_point() or like.is_complex() != exact.is_complex():
+        return False
+    if not like.is_floating_point():
+        return True  # integers are compared with the reference as written
+    apart = size = 0.0
+    for _, (written, right) in pieces(like, exact):
+        wide = written.double()
+        both = wide.isfinite() & right.isfinite()
+        apart += float((wide - right).abs().masked_fill(~both, 0.0).sum())
+        size += float(right.abs().masked_fill(~both, 0.0).sum())
+    return apart <= 0.05 * size + 1e-30

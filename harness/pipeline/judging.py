@@ -17,7 +17,7 @@ import torch
 
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
-from harness.judge.doubts import Case, doubts, profile_of
+from harness.judge.doubts import WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import LoadedProblem, load_problem
@@ -126,7 +126,7 @@ class JudgeProcess:
     def _judge(self, job: Job) -> Judgement:
         """Judge, and once more before anybody is accused of work outside the clock: others may use the device too."""
         judgement = self._judge_once(job)
-        return self._judge_once(job) if _BUSY in judgement.flags else judgement
+        return self._judge_once(job) if WORK_OUTSIDE_THE_CLOCK in judgement.flags else judgement
 
     def _judge_once(self, job: Job) -> Judgement:
         settings = job.settings
@@ -192,7 +192,7 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
-        return self._doubted(judgement, finding, known, job) if finding.timing else judgement
+        return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 
     # ---- around a judgement ------------------------------------------------------------------------------------
 
@@ -225,17 +225,16 @@ class JudgeProcess:
             timer.cancel()
 
     def _doubted(self, judgement: Judgement, finding: Finding, known: Audit, job: Job) -> Judgement:
-        """The judgement with what the timing makes one wonder about; some of that rejects."""
+        """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
         timing = finding.timing
-        assert timing is not None
-        floor = roofline(known, self._hardware.rates(job.settings.precision), timing)
+        floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
         on_gpu = self._device.type == "cuda"
         profile = profile_of(finding.trace, job.source) if finding.trace else None
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
-            flags = (*flags, _BUSY)
+            flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
         baselines = []
-        for name in job.settings.baselines:
+        for name in job.settings.baselines if timing else ():
             try:
                 baselines += [self._baseline(name, judgement, job)] if name != "eager" else []
             except DeviceError as error:  # the candidate's own judgement stands without it
@@ -243,7 +242,7 @@ class JudgeProcess:
         return judgement.model_copy(
             update={
                 "verdict": _after(judgement.verdict, flags, job.settings.reject),
-                "timing": timing.model_copy(update={"baselines": tuple(baselines)}),
+                "timing": timing.model_copy(update={"baselines": tuple(baselines)}) if timing else None,
                 "roofline": floor,
                 "profile": profile,
                 "flags": flags,
@@ -366,13 +365,6 @@ class JudgeProcess:
 
     def _make_arena(self, size: int) -> Any:
         return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
-
-
-_BUSY = Flag(
-    rule="work-outside-the-clock",
-    severity="reject",
-    detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
-)
 
 
 def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:

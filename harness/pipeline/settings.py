@@ -1,7 +1,10 @@
 """Settings: what decides a result, settled once at the edge and sent along."""
 
-from pydantic import Field
+from typing import Annotated
 
+from pydantic import AfterValidator, Field
+
+from harness.judge.doubts import require_rejectable
 from harness.sandbox import Isolation, Limits
 from harness.schema.base import Frozen
 from harness.schema.build import ToolchainChoice
@@ -10,6 +13,7 @@ from harness.schema.record import BaselineName, ToleranceName, TraceWhen
 from harness.schema.submission import ExtractPolicy
 
 GIB = 1 << 30
+RejectableFlag = Annotated[str, AfterValidator(require_rejectable)]
 
 
 class Settings(Frozen):
@@ -19,7 +23,7 @@ class Settings(Frozen):
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
     timed rounds of one candidate. `baselines` are the forms of the reference to compare with; as written is always
     one. `trace`: for whom the profiler says which kernels ran. `reject` names flags that turn a correct candidate into
-    a rejected one. `memory_bytes` is what one worker may use of host memory.
+    a rejected one; InputError where it names none. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)
@@ -27,7 +31,7 @@ class Settings(Frozen):
     tolerance: ToleranceName = "scaled"
     baselines: tuple[BaselineName, ...] = ("eager",)
     trace: TraceWhen = "never"
-    reject: tuple[str, ...] = ()
+    reject: tuple[RejectableFlag, ...] = ()
     extract: ExtractPolicy = "last"
     toolchain: ToolchainChoice = "auto"
     isolation: Isolation = "auto"

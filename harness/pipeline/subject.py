@@ -286,7 +286,7 @@ class WorkerSubject:
         if len(leaf.shape) != len(leaf.strides):
             raise ValueError("shape and strides differ in length")
         if not leaf.elements:
-            return torch.empty(leaf.shape, dtype=getattr(torch, leaf.dtype), device=self._device)
+            return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
         if self._sets is not None:
             _, sets, base = self._sets
             if base <= leaf.offset and leaf.offset + size <= base + sets.arena.size:

@@ -61,9 +61,9 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
     end = offset + value.span * width
     if len(value.shape) != len(value.strides) or end > raw.numel():
         raise ValueError(f"a tensor of shape {value.shape} reaches byte {end} of {raw.numel()}")
-    if not value.elements:
-        return torch.empty(value.shape, dtype=dtype, device=raw.device)
     try:
+        if not value.elements:
+            return torch.empty(value.shape, dtype=dtype, device=raw.device)
         return raw[offset:end].view(dtype).as_strided(value.shape, value.strides)
     except RuntimeError as error:  # a dtype that is not of whole bytes, more elements than can be counted
         raise ValueError(f"no tensor of {value.dtype} can have the shape {value.shape}: {error}") from error

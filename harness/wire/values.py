@@ -168,3 +168,16 @@ def tensors(value: Value) -> list[TensorValue]:
             return [leaf for item in value.items.values() for leaf in tensors(item)]
         case _:
             return []
+
+
+def opaque(value: Value) -> list[str]:
+    """The type of everything in a value that has no form here, in order."""
+    match value:
+        case OpaqueValue():
+            return [value.type]
+        case SequenceValue():
+            return [name for item in value.items for name in opaque(item)]
+        case MappingValue():
+            return [name for item in value.items.values() for name in opaque(item)]
+        case _:
+            return []

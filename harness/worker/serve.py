@@ -306,7 +306,8 @@ def _leaves(value: Any) -> list[torch.Tensor]:
 
 
 def _bytes(value: torch.Tensor) -> int:
-    return value.numel() * value.element_size()
+    """Bytes that a tensor takes: of an expanded one less than its elements would."""
+    return min(value.numel() * value.element_size(), value.untyped_storage().nbytes())
 
 
 def _own_copy(artifact: Artifact, descriptor: int) -> str:

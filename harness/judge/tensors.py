@@ -1,0 +1,83 @@
+"""Tensors of any size and layout, taken piece by piece.
+
+An operation on the whole of a tensor takes memory of the tensor's size, and torch's own counts of some end at 2^31
+elements. A piece is flat and has at most so many elements; offsets count elements in row-major order.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+PIECE = 1 << 27
+"""Elements that are drawn or compared bit for bit at once."""
+
+
+def leaves(value: Any) -> list[torch.Tensor]:
+    """The tensors in a nested value, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in leaves(item)]
+    return []
+
+
+def size_of(value: Any) -> int:
+    """Bytes that the tensors of a nested value take, each element counted."""
+    return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))
+
+
+def views(value: torch.Tensor, limit: int = PIECE) -> Iterator[torch.Tensor]:
+    """Views of at most `limit` elements that make up `value` in row-major order. Where they end its shape decides."""
+    if value.numel() <= limit:
+        yield value
+    elif rows := limit * len(value) // value.numel():
+        yield from value.split(rows)
+    else:
+        for row in value:
+            yield from views(row, limit)
+
+
+def pieces(*values: torch.Tensor, limit: int = PIECE) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
+    """Tensors of one shape side by side: the offset of a piece, and that piece of each as a flat tensor.
+
+    Nothing is copied of a contiguous tensor, of others a piece at a time.
+    """
+    if all(value.is_contiguous() for value in values):
+        values = tuple(value.view(-1) for value in values)
+    offset = 0
+    for parts in zip(*(views(value, limit) for value in values), strict=True):
+        yield offset, tuple(part.reshape(-1) for part in parts)
+        offset += parts[0].numel()
+
+
+def index_of(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """The index of the element at an offset."""
+    index = []
+    for size in reversed(shape):
+        offset, place = divmod(offset, size)
+        index.append(place)
+    return tuple(reversed(index))
+
+
+def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors are equal bit for bit: NaN equals itself, and -0.0 differs from 0.0."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    one, other = (value.resolve_conj().resolve_neg() for value in (one, other))
+    return all(_same_bytes(*parts) for _, parts in pieces(one, other))
+
+
+def _same_bytes(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """The same of two pieces, eight bytes at a time where that can be: torch compares bytes one by one."""
+    if not one.numel():
+        return True
+    mine, theirs = (part.contiguous().view(torch.uint8) for part in (one, other))
+    whole = mine.numel() // 8 * 8
+    if any(part.storage_offset() % 8 for part in (mine, theirs)):
+        return torch.equal(mine, theirs)
+    return torch.equal(mine[:whole].view(torch.int64), theirs[:whole].view(torch.int64)) and torch.equal(
+        mine[whole:], theirs[whole:]
+    )
