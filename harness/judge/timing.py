@@ -4,8 +4,8 @@ One round: the judge writes fresh contents into N input sets while the subject i
 the contents, evicts them from the last cache and says *go*; the subject calls its model once per set, waits for its
 device and says *done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject
 left running on the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift
-cancels. Contents and the order of the slots never repeat, and the last output and a random one of randomly chosen
-rounds are compared as they stood when the clock stopped.
+cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat, and the last output and
+random ones of randomly chosen rounds are compared as they stood when the clock stopped.
 
 A round costs something even when it calls nothing: the hand-over, and on a GPU the switches between the judge's
 context and the worker's (about 0.15 ms each on an H200, within 3 microseconds when both sides wait awake). That cost
@@ -35,7 +35,7 @@ WARM_UP_ROUNDS = 2
 EMPTY_ROUNDS = 8
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
-VERIFIED_SHARE = 0.3
+VERIFIED_SHARE = 0.5
 SINGLE_CALLS = 15
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
@@ -161,7 +161,9 @@ def measure(
         def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
             nonlocal last
             if tight and last is not subject:
-                (reference if subject is candidate else candidate).release(trim=True)
+                other = reference if subject is candidate else candidate
+                other.release(trim=True)
+                other.freeze()
                 last = subject
                 one_round(subject, keep=False)  # which asks for the memory anew
             last = subject
@@ -174,10 +176,12 @@ def measure(
         started = time.monotonic()
         chance = random.SystemRandom()
         mine, theirs = taken[id(candidate)], taken[id(reference)]
+        first, second = candidate, reference
         while True:
             # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then
-            # BAAB share both out.
-            first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
+            # BAAB share both out. Which of them comes first nobody can know, or he could leave work for the other.
+            if len(mine.round_s) % 4 or chance.random() < 0.5:
+                first, second = second, first
             for subject in (first, second, second, first):
                 one_round(subject, check=subject is candidate and chance.random() < VERIFIED_SHARE)
             rounds = len(mine.round_s)

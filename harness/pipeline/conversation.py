@@ -19,6 +19,7 @@ BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
 
 _EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
 MAX_BUILDS = 32  # extensions of one candidate
+_LOG = 1 << 20  # characters that are kept of a log
 
 
 WORKER_ENTRY = "harness.worker.serve:main"
@@ -29,8 +30,8 @@ class BuildRefused(SubjectFailed):
     """An extension of the candidate did not build."""
 
     def __init__(self, failure: BuildFailure) -> None:
-        reason: Reason = failure.reason
-        super().__init__(reason, failure.detail, failure.log)
+        reason: Reason = failure.reason  # where a worker tells of it, what it says is as long as it likes
+        super().__init__(reason, _first_line(failure.detail), failure.log[-_LOG:])
         self.failure = failure
 
 

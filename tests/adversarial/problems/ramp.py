@@ -2,7 +2,7 @@
 
 import torch
 
-n = 256
+n = 128
 
 
 class Model(torch.nn.Module):
