@@ -22,7 +22,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,10 +63,10 @@ class Task:
 
 
 class Bench:
-    """The device, and a session on it that sections share."""
+    """The device, and a session on it that sections share. `copied`: as where its driver shares no memory."""
 
-    def __init__(self, device: str) -> None:
-        self.device = device
+    def __init__(self, device: str, *, copied: bool = False) -> None:
+        self.device, self._copied = device, copied
         self._opened = ExitStack()
         self._session: Session | None = None
 
@@ -74,7 +74,9 @@ class Bench:
     def session(self) -> Session:
         if self._session is None:
             self._session = self._opened.enter_context(open_session(self.device, Settings()))
-            self._session.seats[0].seated  # noqa: B018  # starts the judge before builders ask for its device
+            seat = self._session.seats[0]
+            seat.device = replace(seat.device, copied=self._copied)
+            seat.seated  # noqa: B018  # starts the judge before builders ask for its device
         return self._session
 
     def judged(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Record]]:
@@ -602,6 +604,41 @@ def report_memory(rows: Rows) -> Report:
     ]
 
 
+# -- copied: as where the driver shares no device memory between processes
+
+COPIED: dict[str, tuple[tuple[str, ...], Callable[[Bench, Sequence[str]], Measured], Callable[[Rows], Report]]] = {
+    "aa": (AA_KEYS[: 2 * len(CASES)], measure_aa, report_aa),
+    "bugs": (
+        tuple(key for key in BUG_KEYS if key.endswith(("/wrong-tail", "/uninitialised"))),
+        measure_bugs,
+        report_bugs,
+    ),
+    "honest": (tuple(key for key in HONEST if key.endswith("/plain")), measure_honest, report_honest),
+}
+COPIED_KEYS = tuple(f"{part} {key}" for part, (keys, _, _) in COPIED.items() for key in keys)
+
+
+def measure_copied(bench: Bench, keys: Sequence[str]) -> Measured:
+    bench.close()
+    with closing(Bench(bench.device, copied=True)) as copied:
+        for part, (_, measure_part, _) in COPIED.items():
+            wanted = [key.removeprefix(f"{part} ") for key in keys if key.startswith(f"{part} ")]
+            for key, row in measure_part(copied, wanted):
+                yield f"{part} {key}", row
+
+
+def report_copied(rows: Rows) -> Report:
+    lines: list[str] = []
+    claims: list[Claim] = []
+    for part, (keys, _, report_part) in COPIED.items():
+        more, found = report_part({key: rows[f"{part} {key}"] for key in keys})
+        lines += more
+        claims += found
+    timed = [row for row in rows.values() if "timing" in row]
+    labelled = sum("copied-memory" in row["flags"] for row in timed)
+    return lines, [*claims, Claim("every time is labelled", labelled == len(timed), f"{labelled} of {len(timed)}")]
+
+
 EVENTS = ("relu-64m", "conv2d", "gelu-64m", "matmul-4k", "matmul-8k", "relu_large/vectors", "cube_root/newton")
 SECTIONS = (
     Section("aa", "the reference against itself", 300, AA_KEYS, measure_aa, report_aa),
@@ -611,6 +648,7 @@ SECTIONS = (
     Section("clock", "cheats on time", 60, CHEATS, measure_clock, report_clock),
     Section("bugs", "planted bugs", 60, BUG_KEYS, measure_bugs, report_bugs, without_gpu=True),
     Section("honest", "honest kernels", 60, HONEST, measure_honest, report_honest, without_gpu=True),
+    Section("copied", "memory copied, not shared", 90, COPIED_KEYS, measure_copied, report_copied, without_gpu=True),
     Section("memory", "6.4 GB of input", 20, MEMORY, measure_memory, report_memory),
 )
 

@@ -47,11 +47,15 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 @dataclass(frozen=True)
 class Bench:
-    """The device as the judge uses it: memory to share, and what a clock needs."""
+    """The device as the judge uses it: memory to share, and what a clock needs.
+
+    `arena_copies` is how often what lies in an arena takes device memory while two subjects are timed.
+    """
 
     device: torch.device
     make_arena: Callable[[int], Arena]
     clock: Device
+    arena_copies: int = 1
 
 
 @dataclass
@@ -300,7 +304,7 @@ class _Case:
             # By the faster of the two: its rounds are the shorter ones.
             call_s = min(self._estimate(drawn, plan.bytes_budget), self._audit.call_s or 1.0)
             del drawn
-            slot_bytes = InputSets.size_of(example)
+            slot_bytes = InputSets.size_of(example) * self._bench.arena_copies
             count = sets_for(call_s, slot_bytes, self._output_bytes, plan)
             # Besides, the judge draws the contents of one call, or computes one output, and compares.
             outputs, one = count * self._output_bytes, max(slot_bytes, self._output_bytes)

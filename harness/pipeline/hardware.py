@@ -17,6 +17,7 @@ from harness.judge.timing import Reading, median
 from harness.pipeline.awake import AwakeCore
 from harness.schema.problem import Precision
 from harness.schema.record import Environment
+from harness.wire.memory import shares_device_memory
 
 _HOST_CACHE_BYTES = 64 << 20  # written over to empty the CPU's last cache; larger than most have
 _BUSY_FACTOR, _BUSY_S = 2.0, 1e-3
@@ -122,6 +123,10 @@ class Hardware:
 
     def _is_busy(self, evict_s: float) -> bool:
         return evict_s > _BUSY_FACTOR * self._quiet_s + _BUSY_S
+
+    def shares_memory(self) -> bool:
+        """Whether judge and workers can map each other's memory on this device."""
+        return self.device.type != "cuda" or shares_device_memory(0)
 
     def free_bytes(self) -> int:
         """Device memory that nobody uses now; on a CPU a bound that keeps the input sets small."""

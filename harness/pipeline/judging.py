@@ -51,7 +51,7 @@ from harness.schema.problem import Problem, Workload
 from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.wire import Channel, Closed
-from harness.wire.memory import DeviceArena, HostArena
+from harness.wire.memory import CopiedArena, DeviceArena, HostArena
 from harness.wire.messages import Built, Load, Loaded
 
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
@@ -61,6 +61,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
+_FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -94,7 +95,9 @@ class JudgeProcess:
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
-        self._bench = Bench(self._device, self._make_arena, self._hardware)
+        self._copied = seat.copied or not self._hardware.shares_memory()
+        copies = 3 if self._copied else 1  # the judge's, the candidate's and the reference's
+        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies)
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
@@ -176,6 +179,14 @@ class JudgeProcess:
             except SubjectFailed as failed:
                 verdict = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
                 return failed_early(verdict)
+            except (torch.OutOfMemoryError, DeviceError):
+                held = self._given_back_by(worker)
+                if held <= free_bytes * _FAIR_SHARE:
+                    raise
+                detail = (
+                    f"held {held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB of device memory: too little was left to judge"
+                )
+                return failed_early(Failed(stage="run", reason="out-of-memory", detail=detail))
             finally:
                 if subject is not None:
                     subject.close()
@@ -193,6 +204,13 @@ class JudgeProcess:
             worker_log=ended.log if ended else "",
         )
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _given_back_by(self, worker: Worker) -> int:
+        """End a worker; the bytes of device memory that this frees."""
+        before = self._hardware.free_bytes()
+        worker.kill()
+        worker.wait(5.0)
+        return self._hardware.free_bytes() - before
 
     # ---- around a judgement ------------------------------------------------------------------------------------
 
@@ -233,6 +251,8 @@ class JudgeProcess:
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
+        if self._copied:
+            flags = (*flags, _COPIED)
         baselines = []
         for name in job.settings.baselines if timing else ():
             try:
@@ -364,7 +384,17 @@ class JudgeProcess:
     # ---- device ------------------------------------------------------------------------------------------------
 
     def _make_arena(self, size: int) -> Any:
+        if self._copied:
+            return CopiedArena(size, self._device)
         return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
+
+
+_COPIED = Flag(
+    rule="copied-memory",
+    severity="warn",
+    detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
+    "host after the clock had stopped: what it still owed then would not show in its time",
+)
 
 
 def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:

@@ -19,12 +19,14 @@ from harness.wire.messages import Built
 class Seat(Frozen):
     """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
 
-    `core` is the CPU that timed workers call their models on, None where none could be kept free for that.
+    `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
+    copy memory even where the driver could share it.
     """
 
     say: Literal["seat"] = "seat"
     gpu: str | None
     core: int | None = None
+    copied: bool = False
 
 
 class Seated(Frozen):

@@ -51,12 +51,14 @@ class JudgeLost(DeviceError):
 class DeviceChoice:
     """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU.
 
-    `core` is a CPU that nothing but its timed workers is put on; None where the machine has too few.
+    `core` is a CPU that nothing but its timed workers is put on; None where the machine has too few. `copied`: copy
+    memory between judge and workers as where the driver shares none, which tests and benchmarks ask for.
     """
 
     name: str
     gpu: str | None
     core: int | None = None
+    copied: bool = False
 
 
 def choose_devices(wanted: str) -> list[DeviceChoice]:
@@ -173,7 +175,7 @@ class JudgeSeat:
             opening.enter_context(process)
             self._process: Trusted = process
             try:
-                channel.send(Seat(gpu=self.device.gpu, core=self.device.core))
+                channel.send(Seat(gpu=self.device.gpu, core=self.device.core, copied=self.device.copied))
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None

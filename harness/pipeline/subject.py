@@ -21,7 +21,7 @@ from harness.pipeline.conversation import Conversation
 from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
-from harness.wire.memory import Driver, HostArena, device_bytes, element_size, read_process, view
+from harness.wire.memory import CopiedArena, Driver, HostArena, device_bytes, element_size, read_process, view
 from harness.wire.messages import (
     Attach,
     Attached,
@@ -35,10 +35,13 @@ from harness.wire.messages import (
     DeviceHandle,
     Done,
     Go,
+    HostCopy,
     Prepare,
     Prepared,
     Release,
     Released,
+    Take,
+    Taken,
     Traced,
 )
 from harness.wire.messages import Trace as TraceCalls
@@ -87,6 +90,7 @@ class WorkerSubject:
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
+        self._has_contents = False
         self._done: Done | None = None
         self._frozen: list[int] = []
         self._layout: tuple[TensorValue, ...] = ()
@@ -139,10 +143,13 @@ class WorkerSubject:
 
     def wake(self) -> None:
         self._thaw()
+        self._give_contents()
         if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
     def round(self, slots: Sequence[int], *, seed: int) -> Round:
+        self._give_contents()
+        self._has_contents = False
         request = Go(slots=tuple(slots), seed=seed)
         started = time.monotonic_ns()
         answer, at_ns = self._talk.ask_timed(request, Done, seconds=self._call_s, spin_s=self._spin_s)
@@ -150,6 +157,20 @@ class WorkerSubject:
             raise SubjectFailed("protocol", f"answered {len(answer.addresses)} of {len(slots)} calls")
         self._done, self._kept = answer, {}
         return Round((at_ns - started) / 1e9, len(slots), answer.device_ms)
+
+    def _give_contents(self) -> None:
+        """Have the worker copy what was written for the next round, where it does not see it anyway; once a round."""
+        arena = self._copied_arena()
+        if arena is not None and not self._has_contents:
+            assert self._sets is not None
+            arena.send()
+            self._talk.ask(Take(arena=self._sets[0]), Taken)
+        self._has_contents = True
+
+    def _copied_arena(self) -> CopiedArena | None:
+        """The arena of the sets, where judge and worker each have memory of their own behind it."""
+        arena = self._sets[1].arena if self._sets is not None else None
+        return arena if isinstance(arena, CopiedArena) else None
 
     def snapshot(self, calls: Sequence[int]) -> None:
         assert self._done is not None
@@ -179,6 +200,9 @@ class WorkerSubject:
         assert self._done is not None
         self._thaw()
         answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+        copied = self._copied_arena()
+        if copied is not None:
+            copied.take()
         self.substitutions = answer.substitutions
         if len(answer.outputs) != len(calls):
             raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
@@ -190,7 +214,7 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
         try:
             found = [
-                self._read(output, answer.handles, self._kept.get(call, {}))
+                self._read(output, answer, self._kept.get(call, {}))
                 for call, output in zip(calls, answer.outputs, strict=True)
             ]
         except ValueError as error:
@@ -225,7 +249,7 @@ class WorkerSubject:
 
     def _attach(self, arena: Any) -> tuple[int, int]:
         self._arenas += 1
-        kind: Any = "cuda" if self._device.type == "cuda" and not isinstance(arena, HostArena) else "host"
+        kind: Any = "host" if isinstance(arena, HostArena) else "copied" if isinstance(arena, CopiedArena) else "cuda"
         descriptor = arena.descriptor()
         try:
             request = Attach(arena=self._arenas, size=arena.size, kind=kind)
@@ -262,24 +286,24 @@ class WorkerSubject:
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
-    def _read(self, output: Value, handles: Sequence[DeviceHandle], kept: _Kept) -> Any:
+    def _read(self, output: Value, described: Described, kept: _Kept) -> Any:
         """The output as the judge sees it. Raises ValueError for a description that cannot be true."""
         match output:
             case TensorValue():
-                return self._read_tensor(output, handles, kept)
+                return self._read_tensor(output, described, kept)
             case OpaqueValue():
                 return Opaque(output.type)
             case SequenceValue():
-                items = [self._read(item, handles, kept) for item in output.items]
+                items = [self._read(item, described, kept) for item in output.items]
                 return items if output.kind == "list" else tuple(items)
             case MappingValue():
-                return {key: self._read(item, handles, kept) for key, item in output.items.items()}
+                return {key: self._read(item, described, kept) for key, item in output.items.items()}
             case FloatValue():
                 return float.fromhex(output.value)
             case _:
                 return decode(output, lambda leaf: None)
 
-    def _read_tensor(self, leaf: TensorValue, handles: Sequence[DeviceHandle], kept: _Kept) -> Any:
+    def _read_tensor(self, leaf: TensorValue, described: Described, kept: _Kept) -> Any:
         if leaf.device != self._device.type:
             return Elsewhere(leaf.device)
         size = leaf.span * element_size(leaf.dtype)
@@ -291,20 +315,29 @@ class WorkerSubject:
             _, sets, base = self._sets
             if base <= leaf.offset and leaf.offset + size <= base + sets.arena.size:
                 return view(sets.arena.bytes(), leaf, leaf.offset - base)
+        if self._copied_arena() is not None:
+            return view(self._read_copy(leaf.offset, size, described.copies).to(self._device), leaf, 0)
         if self._device.type == "cuda":
-            return self._read_device(leaf, size, handles, kept)
+            return self._read_device(leaf, size, described.handles, kept)
         found = kept.get(leaf.offset)
         if found is not None and found[1].numel() >= size:
             return view(found[1], leaf, 0)
-        return self._read_host(leaf, size)
+        return view(self._read_host(leaf.offset, size), leaf, 0)
 
-    def _read_host(self, leaf: TensorValue, size: int) -> torch.Tensor:
+    def _read_copy(self, address: int, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
+        for copy in copies:
+            if copy.address <= address and address + size <= copy.address + copy.size:
+                return self._read_host(copy.copied_to + address - copy.address, size)
+        raise ValueError("a device output without a copy of it on the host")
+
+    def _read_host(self, address: int, size: int) -> torch.Tensor:
+        """Bytes of the worker's host memory, shape (size,)."""
         limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if size > limit:
             raise ValueError(f"an output of {size} bytes")
         copy = torch.empty(size, dtype=torch.uint8)
         try:
-            read_process(self._talk.pid, leaf.offset, copy)
+            read_process(self._talk.pid, address, copy)
         except PermissionError as error:
             raise SandboxError(
                 "the kernel does not let the judge read a worker's memory (process_vm_readv): "
@@ -312,8 +345,7 @@ class WorkerSubject:
             ) from error
         except OSError as error:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
-        found: torch.Tensor = view(copy, leaf, 0)
-        return found
+        return copy
 
     def _read_device(self, leaf: TensorValue, size: int, handles: Sequence[DeviceHandle], kept: _Kept) -> torch.Tensor:
         for entry in handles:

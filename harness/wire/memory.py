@@ -6,6 +6,9 @@ where the candidate put them: the judge reads them with `process_vm_readv`, or o
 allocation that holds them (`cuIpcGetMemHandle`). PyTorch's own sharing of CUDA tensors is not used: it fails across
 uids and user namespaces.
 
+Some drivers share no device memory between processes (Windows' subsystem for Linux, some virtual GPUs). There each
+process has memory of its own and copies it over pinned host memory, which is shared: `CopiedArena`.
+
 The driver is called through ctypes with the context that torch has made current.
 """
 
@@ -39,6 +42,8 @@ class Arena(Protocol):
     """A range of bytes that can be seen as tensors."""
 
     size: int
+    shared: bool
+    """Whether others see at once what is written into `bytes`."""
 
     def bytes(self) -> Any:
         """All of it as a torch.uint8 tensor, shape (size,)."""
@@ -71,6 +76,8 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
 
 class HostArena:
     """Shared host memory: a memfd mapped here and wherever its descriptor goes."""
+
+    shared = True
 
     def __init__(self, size: int, descriptor: int | None = None) -> None:
         self.size = max(size, mmap.PAGESIZE)
@@ -184,6 +191,8 @@ def device_bytes(address: int, size: int, device: int) -> Any:
 class DeviceArena:
     """Device memory of the driver's own, mapped here and wherever its descriptor goes."""
 
+    shared = True
+
     def __init__(self, size: int, device: int = 0, descriptor: int | None = None) -> None:
         self.device = device
         self._driver = driver = Driver()
@@ -238,6 +247,70 @@ class DeviceArena:
         self._driver.call("cuMemUnmap", self._address, size)
         self._driver.call("cuMemAddressFree", self._address, size)
         self._driver.call("cuMemRelease", self._handle)
+
+
+class CopiedArena:
+    """Memory of this process's own on a torch device, and shared host memory to copy it over.
+
+    Each process that has the descriptor sees what another wrote once that one has called `send` and it `take`.
+    """
+
+    shared = False
+
+    def __init__(self, size: int, device: Any, descriptor: int | None = None) -> None:
+        import torch
+
+        self._host = HostArena(size, descriptor)
+        self.size = self._host.size
+        self._bytes = torch.empty(self.size, dtype=torch.uint8, device=device)
+        self._pinned = self._bytes.is_cuda and self._pin()
+
+    def _pin(self) -> bool:
+        """Copies of pinned memory are faster; a driver that cannot pin what others map copies all the same."""
+        try:
+            address, size = ctypes.c_void_p(self._host.bytes().data_ptr()), ctypes.c_size_t(self.size)
+            Driver().call("cuMemHostRegister_v2", address, size, ctypes.c_uint(0))
+        except DeviceError:
+            return False
+        return True
+
+    def bytes(self) -> Any:
+        return self._bytes
+
+    def descriptor(self) -> int:
+        return self._host.descriptor()
+
+    def send(self) -> None:
+        """Copy this process's bytes to where others can take them."""
+        self._host.bytes().copy_(self._bytes)
+
+    def take(self) -> None:
+        """Copy what was sent last, by whomever, over this process's bytes."""
+        self._bytes.copy_(self._host.bytes())
+
+    def close(self) -> None:
+        """Unmap the host's part. The device's goes with the last tensor over it."""
+        if self._pinned:
+            Driver().call("cuMemHostUnregister", ctypes.c_void_p(self._host.bytes().data_ptr()))
+        del self._bytes
+        self._host.close()
+
+
+def shares_device_memory(device: int) -> bool:
+    """Whether the driver hands out what another process needs to map device memory: an arena's, and torch's own.
+
+    Touch the device with torch first.
+    """
+    import torch
+
+    try:
+        arena = DeviceArena(1, device)
+        os.close(arena.descriptor())
+        arena.close()
+        Driver().ipc_handle(torch.empty(1, device=f"cuda:{device}").data_ptr())
+    except DeviceError:
+        return False
+    return True
 
 
 class _IoVector(ctypes.Structure):

@@ -43,12 +43,15 @@ class Built(Frozen):
 
 
 class Attach(Frozen):
-    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`."""
+    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`.
+
+    "cuda" is device memory, "copied" host memory behind device memory of the worker's own (`wire.memory.CopiedArena`).
+    """
 
     say: Literal["attach"] = "attach"
     arena: int
     size: Size
-    kind: Literal["host", "cuda"]
+    kind: Literal["host", "cuda", "copied"]
 
 
 class Construct(Frozen):
@@ -71,6 +74,13 @@ class Prepare(Frozen):
     say: Literal["prepare"] = "prepare"
     arena: int
     slots: tuple[Value, ...]
+
+
+class Take(Frozen):
+    """Copy what was sent into a copied arena over the worker's own memory. Answer: `Taken`."""
+
+    say: Literal["take"] = "take"
+    arena: int
 
 
 class Attend(Frozen):
@@ -168,6 +178,10 @@ class Prepared(Frozen):
     say: Literal["prepared"] = "prepared"
 
 
+class Taken(Frozen):
+    say: Literal["taken"] = "taken"
+
+
 class Attending(Frozen):
     say: Literal["attending"] = "attending"
 
@@ -191,12 +205,24 @@ class DeviceHandle(Frozen):
     handle: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
 
 
+class HostCopy(Frozen):
+    """The `size` bytes of an output tensor at `address` lie copied in the worker's host memory at `copied_to`."""
+
+    address: Size
+    size: Size
+    copied_to: Size
+
+
 class Described(Frozen):
-    """Outputs by call, tensors at their address in the worker, with handles for those on the device."""
+    """Outputs by call, tensors at their address in the worker, with handles for those on the device.
+
+    Where arenas are copied there are copies in the place of handles, and the arenas were sent back.
+    """
 
     say: Literal["described"] = "described"
     outputs: Annotated[tuple[Value, ...], Field(max_length=10_000)]
     handles: Annotated[tuple[DeviceHandle, ...], Field(max_length=10_000)] = ()
+    copies: Annotated[tuple[HostCopy, ...], Field(max_length=100_000)] = ()
     substitutions: Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=1_000)] = ()
 
 
@@ -233,7 +259,7 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load | Built | Attach | Construct | Prepare | Attend | Go | Describe | Release | Trace | Detach,
+    Load | Built | Attach | Construct | Prepare | Take | Attend | Go | Describe | Release | Trace | Detach,
     Field(discriminator="say"),
 ]
 Answer = Annotated[
@@ -243,6 +269,7 @@ Answer = Annotated[
     | Attached
     | Constructed
     | Prepared
+    | Taken
     | Attending
     | Done
     | Described

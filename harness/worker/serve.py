@@ -18,7 +18,7 @@ import torch
 from harness.errors import ProtocolError
 from harness.schema.build import Artifact, BuildRequest
 from harness.wire import Channel, Closed
-from harness.wire.memory import Arena, DeviceArena, Driver, HostArena, view
+from harness.wire.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
 from harness.wire.messages import (
     REQUEST,
     Attach,
@@ -35,6 +35,7 @@ from harness.wire.messages import (
     DeviceHandle,
     Done,
     Go,
+    HostCopy,
     Load,
     Loaded,
     ParameterShape,
@@ -44,6 +45,8 @@ from harness.wire.messages import (
     Ready,
     Release,
     Released,
+    Take,
+    Taken,
     Trace,
     Traced,
 )
@@ -88,6 +91,7 @@ class Server:
         self._bases: dict[int, int] = {}
         self._inputs: list[list[Any]] = []
         self._outputs: list[Any] = []
+        self._host_copies: list[torch.Tensor] = []
         self._substitute: CudaAsCpu | None = None
         self._events: tuple[Any, Any] | None = None
         self._spin_s = 0.0
@@ -97,6 +101,7 @@ class Server:
             Load: self._load,
             Construct: self._construct,
             Prepare: self._prepare,
+            Take: self._take,
             Attend: self._attend,
             Go: self._go,
             Describe: self._describe,
@@ -166,10 +171,11 @@ class Server:
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
         (descriptor,) = descriptors
+        torch.empty(1, device=self._device)  # makes the primary context current, which the driver's calls need
         if request.kind == "cuda":
-            torch.cuda.init()
-            torch.empty(1, device=self._device)  # makes the primary context current, which the driver's calls need
             self._arenas[request.arena] = DeviceArena(request.size, 0, descriptor)
+        elif request.kind == "copied":
+            self._arenas[request.arena] = CopiedArena(request.size, self._device, descriptor)
         else:
             self._arenas[request.arena] = HostArena(request.size, descriptor)
         self._bases[request.arena] = _data_ptr(self._arenas[request.arena].bytes())
@@ -208,6 +214,12 @@ class Server:
         self._inputs = [decode(slot, tensor) for slot in request.slots]
         return Prepared()
 
+    def _take(self, request: Take) -> Taken:
+        arena = self._arenas[request.arena]
+        assert isinstance(arena, CopiedArena)
+        arena.take()
+        return Taken()
+
     def _attend(self, _: Attend) -> Attending:
         self._spin_s = _ATTENTION_S
         return Attending()
@@ -238,10 +250,17 @@ class Server:
 
     def _describe(self, request: Describe) -> Described:
         handles: dict[int, DeviceHandle] = {}
+        copies: list[HostCopy] = []
+        copied = [arena for arena in self._arenas.values() if isinstance(arena, CopiedArena)]
+        for arena in copied:
+            arena.send()
 
         def tensor(value: torch.Tensor) -> TensorValue:
-            if self._device.type == "cuda" and value.is_cuda and value.numel() and not self._in_arena(value):
-                _add_handle(handles, _data_ptr(value))
+            if value.numel() and not self._in_arena(value):
+                if copied:
+                    copies.append(self._host_copy(value))
+                elif self._device.type == "cuda" and value.is_cuda:
+                    _add_handle(handles, _data_ptr(value))
             return TensorValue(
                 dtype=str(value.dtype).removeprefix("torch."),
                 shape=tuple(value.shape),
@@ -252,7 +271,16 @@ class Server:
 
         outputs = _blame("call", lambda: tuple(encode(self._outputs[call], tensor) for call in request.calls))
         substitutions = self._substitute.substitutions if self._substitute else ()
-        return Described(outputs=outputs, handles=tuple(handles.values()), substitutions=substitutions)
+        return Described(
+            outputs=outputs, handles=tuple(handles.values()), copies=tuple(copies), substitutions=substitutions
+        )
+
+    def _host_copy(self, value: torch.Tensor) -> HostCopy:
+        """A copy of what a tensor's elements span, kept until its outputs are let go of."""
+        span = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+        copy = value.as_strided((span,), (1,)).detach().to("cpu", copy=True)
+        self._host_copies.append(copy)
+        return HostCopy(address=_data_ptr(value), size=_bytes(copy), copied_to=_data_ptr(copy))
 
     def _in_arena(self, value: torch.Tensor) -> bool:
         address = _data_ptr(value)
@@ -271,7 +299,7 @@ class Server:
 
     def _release(self, request: Release) -> Released:
         sizes = [_bytes(value) for value in _leaves(self._outputs)] if request.poison else []
-        self._outputs = []
+        self._outputs, self._host_copies = [], []
         poison = [torch.full((size,), _POISON, dtype=torch.uint8, device=self._device) for size in sizes]
         del poison
         if self._device.type == "cuda" and (request.poison or request.trim):

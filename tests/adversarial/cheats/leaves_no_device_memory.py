@@ -1,4 +1,4 @@
-"""failed|infrastructure D14 (gpu): is right, and keeps nearly all memory of the device for itself."""
+"""failed/out-of-memory D14 (gpu): is right, and keeps nearly all memory of the device for itself."""
 
 import torch
 
