@@ -20,6 +20,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, stressed, without_contents
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
+from harness.judge.sampled import at_kept_places
 from harness.judge.subject import Subject, Trace
 from harness.judge.tensors import leaves, same_bits, size_of
 from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
@@ -397,7 +398,7 @@ class _Case:
             inputs = self._sets.arguments(of.slot) if of.contents.spared else of.contents.get()
             before = call if self._audit.random else 0
             expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed, calls_before=before)
-            self._hold(output, expected, "timed")
+            self._hold(*at_kept_places(output, expected), "timed")
             del output, expected, inputs
             if not self._oracle.changes_inputs:
                 self._check_memory(self._sets, of.contents, "timed", of.slot)

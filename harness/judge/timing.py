@@ -21,9 +21,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import conclusion, ratio_of_medians, with_repeatability
-from harness.judge.subject import Subject
+from harness.judge.subject import Subject, Unsettled
 from harness.schema.record import Conditions, Timing, TraceWhen
 
 ROUND_S = 4e-3
@@ -36,6 +37,9 @@ EMPTY_ROUNDS = 8
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
 VERIFIED_SHARE = 0.5
+MOST_UNSETTLED = 3
+"""So many verified rounds of a measurement may have outputs that lie where nobody could know when the clock stopped: a
+caching allocator settles within one. They are repeated and do not count."""
 SINGLE_CALLS = 15
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
@@ -232,14 +236,17 @@ class _Clock:
     ) -> None:
         self._sets, self._draw, self._device, self._verify, self._choose = sets, draw, device, verify, choose
         self._chance = random.SystemRandom()
+        self._unsettled = 0
         self.evict_s: dict[int, list[float]] = {}
 
     def round(self, subject: Subject, samples: Samples | None, *, check: bool, look: bool) -> None:
         """`check` has its outputs verified; `look` only has them read, so that both sides' memory is mapped alike."""
-        order = self._order()
-        calls = set(self._choose(len(order))) if check and self._verify else set()
-        written = self._write(order, keep=calls)
-        self._run(subject, order, samples, written, look=look)
+        done = False
+        while not done:
+            order = self._order()
+            calls = set(self._choose(len(order))) if check and self._verify else set()
+            written = self._write(order, keep=calls)
+            done = self._run(subject, order, samples, written, look=look)
 
     def hand_over(self, candidate: Subject, reference: Subject, *, slots: int) -> float:
         """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
@@ -277,14 +284,16 @@ class _Clock:
 
         Whoever computed the whole round on its first call now has outputs of contents that are no longer there.
         """
-        order = self._order()
-        self._write(order, keep=())
-        half = len(order) // 2
-        if half:
-            self._run(subject, order[:half], None, {})
-        rest = order[half:]
-        calls = set(self._choose(len(rest))) if self._verify else set()
-        self._run(subject, rest, None, self._write(rest, keep=calls))
+        done = False
+        while not done:
+            order = self._order()
+            self._write(order, keep=())
+            half = len(order) // 2
+            if half:
+                self._run(subject, order[:half], None, {})
+            rest = order[half:]
+            calls = set(self._choose(len(rest))) if self._verify else set()
+            done = self._run(subject, rest, None, self._write(rest, keep=calls))
 
     def _order(self) -> list[int]:
         order = list(range(self._sets.count))
@@ -309,22 +318,35 @@ class _Clock:
         written: dict[int, Written],
         *,
         look: bool = False,
-    ) -> None:
+    ) -> bool:
+        """One round on what is written. False where it was to be verified and could not be: it does not count."""
         seconds, device_ms, seed = self._timed(subject, order)
+        settled = True
         if written and self._verify:
             subject.snapshot(sorted(written))
-            self._verify(subject, written, seed)
+            try:
+                self._verify(subject, written, seed)
+            except Unsettled:
+                settled = False
+                self._count_unsettled()
         if look:
             subject.outputs([len(order) - 1])
         subject.release()
         subject.freeze()
-        if samples is not None:
+        if samples is not None and settled:
             samples.round_s.append(seconds)
             if device_ms is not None:
                 samples.device_ms.append(device_ms / len(order))
             reading = self._device.read()
             if reading is not None:
                 samples.readings.append(reading)
+        return settled
+
+    def _count_unsettled(self) -> None:
+        self._unsettled += 1
+        if self._unsettled > MOST_UNSETTLED:
+            detail = "its outputs lay elsewhere or otherwise each time, so that they could not be read in time"
+            raise SubjectFailed("protocol", detail)
 
     def _timed(self, subject: Subject, order: Sequence[int]) -> tuple[float, float | None, int]:
         """Evict, say go, wait: the seconds of the round, its device milliseconds, and the seed it ran under."""
