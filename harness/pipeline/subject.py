@@ -61,11 +61,13 @@ from harness.wire.values import (
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
 _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
-_STOPPING_S = 0.05
-"""What a worker's processes may take until they have all stopped."""
+_STOPPING_S = 0.5
+"""What a worker's threads may take until they have all stopped; those in the hands of a driver take longest."""
+_MOST_PASSES = 100
+"""Looks at a worker's processes until none is new. Who leaves as soon as it has started another is new each time."""
 _GONE = 1 << 62
 _STRAY_CPU_NS = 500_000
-"""CPU time that a process may use while it is stopped: a thread that was in the kernel's hands ends there first."""
+"""CPU time that a process may use while it is stopped: a thread that was in the kernel's hands may end there first."""
 
 
 class WorkerSubject:
@@ -137,16 +139,17 @@ class WorkerSubject:
         if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
             with suppress(OSError):
                 os.sched_setaffinity(self._talk.pid, {self._core})
-        deadline = time.monotonic() + _STOPPING_S
         stopped: list[int] = []
+        passes = 0
         while fresh := [pid for pid in _family(self._talk.pid) if pid not in stopped]:
-            for pid in fresh:  # who is stopped starts nobody: once nobody is new, all are stopped
+            for pid in fresh:  # who is stopped starts nobody: once nobody is new, all are
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP)
             stopped += fresh
-            if time.monotonic() > deadline:  # who forks and leaves, again and again, cannot be stopped by name
+            passes += 1
+            if passes > _MOST_PASSES:
                 raise SubjectFailed("protocol", "started processes faster than they could be stopped between rounds")
-        self._frozen = _cpu_ns_once_idle(stopped, deadline)
+        self._frozen = _cpu_ns_once_stopped(stopped)
 
     def wake(self) -> None:
         self._thaw()
@@ -373,7 +376,7 @@ class WorkerSubject:
             raise Unsettled
         if source is not None:  # seen where it lies, so that it shows what it is: an input
             if not found.unchanged():
-                raise ValueError("it changed after the clock had stopped")
+                raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
             return self._read_now(leaf, size, source, entry)
         return view(found.data, leaf, 0) if found.places is None else found.sampled()
 
@@ -457,16 +460,15 @@ def _cpu_ns(pid: int) -> int:
         return _GONE
 
 
-def _cpu_ns_once_idle(pids: Sequence[int], deadline: float) -> dict[int, int]:
-    """The CPU time of each process once none uses any more, or at the deadline. Signals take a moment to arrive."""
-    pids = [pid for pid in pids if processes.usage(pid) is not None]  # those that have ended are reaped at any moment
-    used = {pid: _cpu_ns(pid) for pid in pids}
-    while time.monotonic() < deadline:
-        time.sleep(2e-4)
-        before, used = used, {pid: _cpu_ns(pid) for pid in pids}
-        if used == before:
-            break
-    return used
+def _cpu_ns_once_stopped(pids: Sequence[int]) -> dict[int, int]:
+    """The CPU time of each process once all of its threads have stopped: a signal takes a moment to arrive.
+
+    Those that have ended are left out: they are reaped at any moment.
+    """
+    deadline = time.monotonic() + _STOPPING_S
+    while time.monotonic() < deadline and not all(processes.is_stopped(pid) for pid in pids):
+        time.sleep(1e-4)
+    return {pid: _cpu_ns(pid) for pid in pids if processes.usage(pid) is not None}
 
 
 def _orphans(pid: int) -> list[int]:

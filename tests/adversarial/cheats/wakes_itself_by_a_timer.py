@@ -18,15 +18,25 @@ SOURCE = """
 #include <vector>
 
 static std::atomic<bool> mine{true};
+static timer_t timers[8];
+
+static void arm() {  // a timer whose signal is pending when SIGSTOP comes is gone, so there are several, set each time
+    itimerspec every{{0, 500000}, {0, 500000}};
+    for (auto timer : timers) {
+        every.it_value.tv_nsec += 300000;
+        timer_settime(timer, 0, &every, nullptr);
+    }
+}
 
 void start() {
+    struct sigaction caught{};
+    caught.sa_handler = [](int) {};  // a signal that is ignored would not be sent
+    caught.sa_flags = SA_RESTART;
+    sigaction(SIGCONT, &caught, nullptr);
     sigevent how{};
     how.sigev_notify = SIGEV_SIGNAL;
     how.sigev_signo = SIGCONT;
-    timer_t timer;
-    timer_create(CLOCK_MONOTONIC, &how, &timer);
-    itimerspec every{{0, 200000}, {0, 200000}};
-    timer_settime(timer, 0, &every, nullptr);
+    for (auto& timer : timers) timer_create(CLOCK_MONOTONIC, &how, &timer);
     for (int i = 0; i < 2; ++i)
         std::thread([] {
             std::vector<char> bus(64 << 20);
@@ -37,7 +47,10 @@ void start() {
         }).detach();
 }
 
-void turn(bool is_mine) { mine = is_mine; }
+void turn(bool is_mine) {
+    mine = is_mine;
+    if (!is_mine) arm();
+}
 """
 
 extension = load_inline(name="wakes_itself", cpp_sources=SOURCE, functions=["start", "turn"])
