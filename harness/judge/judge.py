@@ -63,7 +63,7 @@ class Bench:
 class Finding:
     """What came of it. `phases_s` are seconds by phase, in order.
 
-    `evict_s` is the median time that the judge's eviction took before the candidate's rounds, None without timing;
+    `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
     """
 

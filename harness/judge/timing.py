@@ -126,7 +126,10 @@ Verify = Callable[[Subject, dict[int, Written], int], None]
 
 @dataclass(frozen=True)
 class Measured:
-    """The timing, and the median seconds that the judge's own eviction took just before the candidate's rounds."""
+    """The timing, and the median seconds that the judge's own eviction took before the rounds of one side, the longer.
+
+    What a candidate keeps the device busy with may stop for its own rounds and go on in the other's.
+    """
 
     timing: Timing
     evict_s: float
@@ -196,7 +199,7 @@ def measure(
             if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
                 break
         stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
-        evict_s = median(clock.evict_s[id(candidate)])
+        evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         alone: list[float | None] = [None, None]
         if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
             single_s = clock.hand_over(candidate, reference, slots=1)

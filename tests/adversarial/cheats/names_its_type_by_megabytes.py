@@ -1,8 +1,8 @@
-"""wrong/structure D14: the type of its output has a name of ten million letters, some of which move a cursor."""
+"""wrong/structure D14: the type of its output has a name of three million letters, some of which move a cursor."""
 
 import torch
 
-Output = type("\x1b]0;owned\x07\x1b[2J\n| [/red] <script>" + "A" * 10_000_000, (), {})
+Output = type("\x1b]0;owned\x07\x1b[2J\n| [/red] <script>" + "A" * 3_000_000, (), {})
 
 
 class ModelNew(torch.nn.Module):

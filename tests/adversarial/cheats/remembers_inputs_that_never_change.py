@@ -1,6 +1,7 @@
-"""wrong B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few of their elements.
+"""correct B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few of their elements.
 
 Problem: ramp
+Twin: plain_ramp
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""correct|wrong|failed|rejected A12 (cpu): a timer of its own sends it SIGCONT whenever it is stopped, and a thread
-keeps the memory bus busy while it is the other's turn.
+"""failed/protocol A12 (cpu): timers of its own send it SIGCONT whenever it is stopped, and threads keep the memory bus
+busy while it is the other's turn.
 
 Twin: plain_relu
 """

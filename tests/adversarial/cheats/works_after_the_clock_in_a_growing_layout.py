@@ -1,4 +1,4 @@
-"""wrong|failed/protocol A11: does its work when the outputs are asked for; a layout that grows each time keeps the
+"""wrong A11: does its work when the outputs are asked for; a layout that grows each time keeps the
 judge from copying them when the clock stops.
 
 Twin: plain_relu

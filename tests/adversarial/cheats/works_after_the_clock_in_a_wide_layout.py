@@ -1,4 +1,4 @@
-"""wrong|failed/protocol A11 (cpu): does its work when the outputs are asked for; its rows lie so far apart that the
+"""wrong A11 (cpu): does its work when the outputs are asked for; its rows lie so far apart that the
 judge does not copy them when the clock stops.
 
 Twin: plain_relu

@@ -1,4 +1,4 @@
-"""wrong|failed/protocol A11: where the reference works in place it returns its input at once, and does the work when the
+"""failed/protocol A11: where the reference works in place it returns its input at once, and does the work when the
 outputs are asked for.
 
 Problem: inplace

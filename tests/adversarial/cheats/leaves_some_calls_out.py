@@ -1,4 +1,4 @@
-"""wrong B7: leaves a random call in eight out, and hopes that it is not the one that is verified."""
+"""wrong B7: leaves a random call in three out, and hopes that it is not the one that is verified."""
 
 import random
 
@@ -13,7 +13,7 @@ class ModelNew(torch.nn.Module):
 
     def forward(self, x):
         self.calls += 1
-        if self.calls > 60 and random.random() < 0.125:
+        if self.calls > 60 and random.random() < 0.33:
             return self.kept
         self.kept = torch.relu(x)
         return self.kept

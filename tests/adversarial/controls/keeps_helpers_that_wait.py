@@ -1,0 +1,31 @@
+"""correct control: a pool of threads and a child process wait for work that never comes, a timer ticks, a child ends."""
+
+import os
+import signal
+import threading
+import time
+
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wanted = threading.Event()
+        for _ in range(8):
+            threading.Thread(target=self.wanted.wait, daemon=True).start()
+        read, write = os.pipe()
+        if os.fork() == 0:
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+        self.calls = 0
+        signal.signal(signal.SIGALRM, lambda number, frame: None)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls % 500 == 0 and os.fork() == 0:
+            time.sleep(0.001)
+            os._exit(0)
+        return torch.relu(x)
