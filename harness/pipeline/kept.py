@@ -6,6 +6,7 @@ kept. Of large outputs that is some elements at random places, enough for work t
 
 import os
 import re
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,7 +88,10 @@ class Kept:
 def keep(source: Source, layout: TensorValue, *, whole: bool) -> Kept:
     """What an output that is laid out like this holds now. Raises OSError where there is no memory."""
     if not whole:
-        places = torch.randint(0, layout.elements, (PLACES,))
+        chance = torch.Generator().manual_seed(
+            secrets.randbits(62)
+        )  # torch's own drew the inputs, which tell its state
+        places = torch.randint(0, layout.elements, (PLACES,), generator=chance)
         return Kept(source, layout, source.read_at(*_offsets(layout, places)), places)
     size = layout.span * element_size(layout.dtype)
     try:
