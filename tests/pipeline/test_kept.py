@@ -55,9 +55,9 @@ def test_a_larger_output_than_the_last_is_covered_up_to_a_point():
 
 
 def test_memory_that_is_not_there_is_not_kept():
-    with pytest.raises(OSError, match="Bad address|not mapped"):
+    with pytest.raises(OSError, match=r"Bad address|not mapped"):
         keep(Source(os.getpid(), 64), layout_of(torch.zeros(4)), whole=True)
-    with pytest.raises(OSError, match="Bad address|not mapped"):
+    with pytest.raises(OSError, match=r"Bad address|not mapped"):
         keep(Source(os.getpid(), 64), layout_of(torch.zeros(4)), whole=False)
 
 

@@ -1,5 +1,5 @@
-"""failed/protocol A11 (gpu): takes new memory of the driver's for the outputs of every round, which the judge cannot have
-mapped when the clock stops, and does the work when the outputs are asked for.
+"""failed/protocol A11 (gpu): takes new memory of the driver's for every round, which the judge cannot have mapped
+when the clock stops, and does the work when the outputs are asked for.
 
 On a GPU: failed/protocol|wrong
 Problem: gelu
@@ -42,7 +42,9 @@ void work(torch::Tensor x, torch::Tensor y) {
 """
 
 DECLARED = """
-int64_t room(int64_t bytes); torch::Tensor output(torch::Tensor x, int64_t at); void work(torch::Tensor x, torch::Tensor y);
+int64_t room(int64_t bytes);
+torch::Tensor output(torch::Tensor x, int64_t at);
+void work(torch::Tensor x, torch::Tensor y);
 """
 extension = load_inline(
     name="gelu_elsewhere", cpp_sources=DECLARED, cuda_sources=SOURCE, functions=["room", "output", "work"]

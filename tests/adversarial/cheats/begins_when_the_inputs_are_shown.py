@@ -1,5 +1,5 @@
-"""rejected A11 (gpu): a kernel waits on the device for the contents of the round, and those behind it do all of the work
-before the call.
+"""rejected A11 (gpu): a kernel waits on the device for the contents of the round, and those behind it
+do all of the work before the call.
 
 On a GPU: rejected|wrong|correct
 Problem: gelu

@@ -1,4 +1,5 @@
-"""failed/protocol D14: an output of no elements and more rows than can be counted, which the judge's torch cannot make."""
+"""failed/protocol D14: an output of no elements and more rows than can be counted, which torch
+cannot make."""
 
 import torch
 

@@ -1,5 +1,5 @@
-"""correct A12 (gpu): sets three quarters of the L2 cache aside, fills them with lines that are to stay, and leaves it so
-for the other's turn.
+"""correct A12 (gpu): sets as much of the L2 cache aside as it may, fills it with lines that are to stay, and
+leaves it so for the other's turn.
 
 Problem: gelu
 Twin: fused_gelu

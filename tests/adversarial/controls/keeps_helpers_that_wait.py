@@ -1,4 +1,4 @@
-"""correct control: a pool of threads and a child process wait for work that never comes, a timer ticks, a child ends."""
+"""correct control: threads and a child process wait for work that never comes, a timer ticks, children end."""
 
 import os
 import signal
