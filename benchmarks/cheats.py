@@ -84,7 +84,7 @@ class Watch:
 
     def __init__(self, session: Session, *, on_gpu: bool) -> None:
         self._session = session
-        self._cache = session.readable[0].parent
+        self._cache = session.cache.root
         self._nvml: Any = None
         if on_gpu:
             import pynvml

@@ -30,7 +30,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness.catalog import read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
+from harness.catalog import numeric_settings, read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
 from harness.errors import HarnessError  # noqa: E402
 from harness.executor import run as run_stages  # noqa: E402
 from harness.pipeline.evaluate import Draft, begin, examine, settle_or_record  # noqa: E402
@@ -515,6 +515,66 @@ def _needs_a_gpu(row: Row) -> bool:
     return verdict.get("reason") == "not-emulated" or "NotImplementedError" in verdict.get("detail", "")
 
 
+# -- large: outputs of more than 2^32 elements
+
+LARGE_BUGS: dict[str, dict[str, tuple[str, str, int, int]]] = tomllib.loads((MATERIAL / "large.toml").read_text())
+HONEST_LARGE = "honest"
+LARGE: tuple[tuple[str, Precision], ...] = (("large_gelu", "fp32"), ("large_gelu", "fp16"), ("large_longer", "fp32"))
+LARGE_KEYS = tuple(
+    f"{name}/{precision}/{bug}" for name, precision in LARGE for bug in (HONEST_LARGE, *LARGE_BUGS[name])
+)
+
+
+def large_task(key: str) -> Task:
+    name, precision, bug = key.split("/")
+    source = (MATERIAL / "large" / f"{name}.py").read_text()
+    if bug != HONEST_LARGE:
+        found, put, _, _ = LARGE_BUGS[name][bug]
+        assert source.count(found) == 1, f"{key}: {found!r} stands {source.count(found)} times in the kernel"
+        source = source.replace(found, put)
+    return Task(key, problem_named(name), source, "fp16" if precision == "fp16" else "fp32")
+
+
+def measure_large(bench: Bench, keys: Sequence[str]) -> Measured:
+    for key, record in bench.judged([large_task(key) for key in keys]):
+        mismatch = getattr(record.verdict, "mismatch", None)
+        yield key, {**row_of(record), "mismatch": mismatch.model_dump(mode="json") if mismatch else None}
+
+
+def report_large(rows: Rows) -> Report:
+    lines = [f"{'kernel':36} {'verdict':22} {'wrong':>13} {'worst at':>22} {'speed-up':>8} {'seconds':>7}"]
+    refused, missed = [], []
+    for key, row in rows.items():
+        name, _, bug = key.split("/")
+        mismatch = row["mismatch"] or {"mismatched": "", "worst_index": ""}
+        times = f"{speedup(row):8.2f}" if "timing" in row else f"{'':8}"
+        seconds = sum(row["phases_s"].get(phase, 0.0) for phase in ("audit", "check", "time"))
+        worst = ", ".join(map(str, mismatch["worst_index"]))
+        lines.append(f"{key:36} {outcome(row):22} {mismatch['mismatched']:>13} {worst:>22} {times} {seconds:7.1f}")
+        if bug == HONEST_LARGE and (kind(row) != "correct" or "timing" not in row):
+            refused.append(key)
+        if bug != HONEST_LARGE and not named_where_it_is(name, bug, row):
+            missed.append(key)
+    honest = [key for key in rows if key.endswith(f"/{HONEST_LARGE}")]
+    bugs = len(rows) - len(honest)
+    return lines, [
+        Claim("honest kernels are correct and timed", not refused, f"{len(honest) - len(refused)} of {len(honest)}"),
+        Claim("every bug is caught where it is", not missed, f"{bugs - len(missed)} of {bugs}"),
+    ]
+
+
+def named_where_it_is(name: str, bug: str, row: Row) -> bool:
+    """Whether a wrong element that the verdict names, and how many there are, can be those of the bug."""
+    _, _, first, last = LARGE_BUGS[name][bug]
+    mismatch = row["mismatch"]
+    if kind(row) != "wrong" or mismatch is None:
+        return False
+    columns = numeric_settings(problem_named(name)).get("columns", 1)
+    index = mismatch["worst_index"]
+    offset = index[0] if len(index) == 1 else index[0] * columns + index[1]
+    return bool(first <= offset <= last and 1 <= mismatch["mismatched"] <= last - first + 1)
+
+
 # -- memory: 6.4 GB of input
 
 
@@ -650,6 +710,7 @@ SECTIONS = (
     Section("honest", "honest kernels", 60, HONEST, measure_honest, report_honest, without_gpu=True),
     Section("copied", "memory copied, not shared", 90, COPIED_KEYS, measure_copied, report_copied, without_gpu=True),
     Section("memory", "6.4 GB of input", 20, MEMORY, measure_memory, report_memory),
+    Section("large", "outputs of more than 2^32 elements", 90, LARGE_KEYS, measure_large, report_large),
 )
 
 

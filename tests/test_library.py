@@ -46,6 +46,15 @@ def evaluator() -> Iterator[Evaluator]:
         yield evaluator
 
 
+# Settings
+
+
+def test_a_flag_that_does_not_exist_cannot_be_asked_to_reject() -> None:
+    with pytest.raises(InputError, match=r"'reduced-precison' is no flag .*did you mean reduced-precision"):
+        Settings(reject=("reduced-precison",))
+    assert Settings(reject=("reduced-precision",)).reject == ("reduced-precision",)
+
+
 # The public names
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import platform
 import re
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build.cache import ArtifactCache, sha256_of
-from harness.build.compiler import CompilerRun, readable_folders, run_compiler
+from harness.build.compiler import CompilerRun, compiler_version, readable_folders, run_compiler
 from harness.build.gate import MemoryGate, available_bytes
 from harness.build.lines import cap_log, first_error
 from harness.build.recipe import BadFlags, Machine, Plan, inside
@@ -112,12 +111,12 @@ class Builder:
 
     def _build_locked(self, key: str, request: BuildRequest, deadline_s: float) -> Artifact | BuildFailure:
         cache = self._around.cache
-        self.prepare()  # first, because what is cached is linked to what this makes, and that may have been evicted
         if (known := cache.get(key)) is not None:
             return known
         with cache.lock(f"{key}.lock"):
             if (known := cache.get(key)) is not None:
                 return known
+            self.prepare()
             with cache.work_folder() as work:
                 return self._build_new(key, request, work, until=time.monotonic() + deadline_s)
 
@@ -215,8 +214,8 @@ def cache_key(request: BuildRequest, machine: Machine, toolchains: list[str]) ->
         "arch": machine.arch,
         "inspected": machine.inspected,
         "toolchains": toolchains,
-        "cxx": _compiler_version(machine.cxx),
-        "nvcc": _compiler_version(str(machine.layout.toolkit.nvcc)) if machine.layout.toolkit else "",
+        "cxx": compiler_version(machine.cxx),
+        "nvcc": compiler_version(str(machine.layout.toolkit.nvcc)) if machine.layout.toolkit else "",
         "machine": platform.machine(),
         "harness": code_fingerprint(),
         **machine.layout.describe(),
@@ -237,15 +236,6 @@ def _code_files() -> Iterator[Path]:
     rooms = Path(__file__).parent, Path(__file__).parent.parent / "emulate"
     for room in rooms:
         yield from sorted(f for f in room.rglob("*") if f.suffix in {".py", ".h", ".cpp", ".cuh", ".hpp"})
-
-
-@functools.cache
-def _compiler_version(compiler: str) -> str:
-    try:
-        run = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=30, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise ToolchainError(f"{compiler} --version failed ({error}): mend or reinstall it.") from error
-    return run.stdout
 
 
 def _blame(run: CompilerRun, log: str, deadline_s: float) -> tuple[BuildReason, str]:

@@ -4,11 +4,13 @@
                                module.so     mode 0444, in a folder of mode 0555
                                used          its time of change is the time of the last use
     <root>/tools/<fingerprint>/              what toolchains prepare once (the slim toolchain's library for one torch),
-                                             with a `used` of its own
+                                             with a `used` of its own, and in `sha256` the hash over its other files
     <root>/locks/<name>                      one flock a key, so that processes wait instead of building twice
     <root>/work/                             builds under way, on the same file system, for an atomic rename
 
-Only builders write here. A shared object whose hash is not the one written down is thrown away and built again.
+Only builders write here. A shared object or a tool whose hash is not the one written down is thrown away and made
+again. Nothing in it knows where it lies: a cache may be moved, copied or mounted elsewhere, and one that may only be
+read still gives what is in it.
 """
 
 import contextlib
@@ -29,6 +31,7 @@ from harness.schema import Artifact, BuildFailure, Frozen
 
 DEFAULT_LIMIT_BYTES = 4 << 30
 MODULE_FILE = "module.so"
+_USED, _HASH = "used", "sha256"
 # An entry or a tool used this recently is not evicted: a worker may be about to load it.
 GRACE_S = 600.0
 # A work folder this old was left behind by a process that died.
@@ -67,20 +70,21 @@ class ArtifactCache:
         folder = self._folder(key)
         try:
             outcome = _Entry.model_validate_json((folder / "entry.json").read_bytes()).outcome
-            if isinstance(outcome, Artifact):
-                if sha256_of(folder / MODULE_FILE) != outcome.sha256:
-                    self._remove(folder)
-                    return None
-                outcome = outcome.model_copy(
-                    update={"path": str(folder / MODULE_FILE), "cached": True, "seconds": 0.0, "cpu_seconds": 0.0}
-                )
-            (folder / "used").touch()
+            whole = isinstance(outcome, BuildFailure) or sha256_of(folder / MODULE_FILE) == outcome.sha256
         except FileNotFoundError:
             return None
         except ValidationError:
-            self._remove(folder)
+            whole = False
+        if not whole:
+            with _disk_faults(self.root):
+                self._remove(folder)
             return None
-        return outcome
+        _note_use(folder)
+        if isinstance(outcome, BuildFailure):
+            return outcome
+        return outcome.model_copy(
+            update={"path": str(folder / MODULE_FILE), "cached": True, "seconds": 0.0, "cpu_seconds": 0.0}
+        )
 
     def put(self, key: str, outcome: Artifact | BuildFailure, module: Path | None = None) -> Artifact | BuildFailure:
         """Keep an outcome, with its shared object for an artifact; gives it back with its place in the cache."""
@@ -91,7 +95,7 @@ class ArtifactCache:
                 shutil.copyfile(module, work / MODULE_FILE)
                 outcome = outcome.model_copy(update={"path": str(folder / MODULE_FILE)})
             (work / "entry.json").write_text(_Entry(outcome=outcome).model_dump_json())
-            (work / "used").touch()
+            (work / _USED).touch()
             for file in ("entry.json", MODULE_FILE):
                 if (work / file).exists():
                     _flush(work / file)
@@ -125,23 +129,29 @@ class ArtifactCache:
         finally:
             self._remove(folder)
 
-    def tool_folder(self, fingerprint: str) -> Path:
-        """Where a toolchain keeps what it prepares once. `publish_tool` fills it, `use_tool` says that it is in use."""
-        return self.root / "tools" / fingerprint
+    def tool(self, fingerprint: str) -> Path | None:
+        """The folder in which a toolchain keeps what it prepares once, its hash checked; None where it must be made.
 
-    def use_tool(self, fingerprint: str) -> None:
-        """Note that a tool is used now. One used since this process started is not evicted by it."""
+        One that was asked for or published since this process started is not evicted by it.
+        """
+        folder = self.root / "tools" / fingerprint
+        try:
+            if (folder / _HASH).read_text() != _hash_of_all(folder):
+                return None
+        except FileNotFoundError:
+            return None
         self._tools_in_use.add(fingerprint)
-        with contextlib.suppress(OSError):  # a cache that may only be read still serves
-            (self.tool_folder(fingerprint) / "used").touch()
+        _note_use(folder)
+        return folder
 
     def publish_tool(self, work: Path, fingerprint: str) -> Path:
-        """Move a finished work folder to its place among the tools."""
+        """Move a finished work folder to its place among the tools, whatever is there."""
         with _disk_faults(self.root):
-            folder = self.tool_folder(fingerprint)
-            (work / "used").touch()
+            folder = self.root / "tools" / fingerprint
+            (work / _HASH).write_text(_hash_of_all(work))
+            (work / _USED).touch()
             self._publish(work, folder)
-        self.use_tool(fingerprint)
+        self._tools_in_use.add(fingerprint)
         return folder
 
     def summary(self) -> CacheSummary:
@@ -229,9 +239,23 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
+def _hash_of_all(folder: Path) -> str:
+    """The SHA-256 over the names and contents of everything below a folder but its own notes."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if file.parent != folder or file.name not in (_USED, _HASH):
+            digest.update(f"{file.relative_to(folder)}\0{sha256_of(file)}\0".encode())
+    return digest.hexdigest()
+
+
+def _note_use(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # a cache that may only be read still serves
+        (folder / _USED).touch()
+
+
 def _last_use(folder: Path) -> float:
     try:
-        return (folder / "used").stat().st_mtime
+        return (folder / _USED).stat().st_mtime
     except FileNotFoundError:
         return 0.0
 

@@ -4,7 +4,9 @@ A compiler reads what a candidate wrote, and a candidate writes `#include "/dev/
 private files. `harness.sandbox.run_tool` answers for all of that; here is what a compiler of ours may read.
 """
 
+import functools
 import shutil
+import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +64,16 @@ def run_compiler(argv: Sequence[str], *, cwd: Path, deadline_s: float, readable:
         cpu_seconds=done.cpu_s,
         timed_out=done.timed_out,
     )
+
+
+@functools.cache
+def compiler_version(compiler: str) -> str:
+    """What `compiler --version` prints. Raises ToolchainError where it cannot be run."""
+    try:
+        run = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolchainError(f"{compiler} --version failed ({error}): mend or reinstall it.") from error
+    return run.stdout
 
 
 def readable_folders(layout: TorchLayout, cache: ArtifactCache) -> tuple[Path, ...]:

@@ -27,7 +27,7 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
         raise SteppedBack(f"the source uses {beyond}")
     rewritten, notes = _rewritten(request)
     facade = slim_extras(tool, around)
-    extras = Extras(first=(str(INCLUDE_DIR), *facade.first), linked=facade.linked, cxx_flags=COMPILE_FLAGS)
+    extras = replace(facade, first=(str(INCLUDE_DIR), *facade.first), cxx_flags=COMPILE_FLAGS)
     plan = plan_build(rewritten, _files(rewritten), around.machine, extras)
     # The emulation's own headers are written in terms of Half and BFloat16.
     headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool, around.machine.layout)

@@ -55,11 +55,13 @@ class Machine:
 class Extras:
     """How a toolchain departs from the stock one.
 
-    `first` are include directories before torch's, `linked` arguments of the linker before torch's libraries,
-    `cxx_flags` flags of the C++ compiler before the candidate's.
+    `first` are include directories before torch's, `objects` what is linked before the candidate's own objects (so
+    that what they hold is initialised first), `linked` arguments of the linker before torch's libraries, `cxx_flags`
+    flags of the C++ compiler before the candidate's.
     """
 
     first: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
     cxx_flags: tuple[str, ...] = ()
 
@@ -88,7 +90,7 @@ def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Mach
     files = tuple(files)
     with_cuda = request.uses_cuda and machine.target == "cuda"
     common = _common_flags(request, machine, extras, with_cuda=with_cuda)
-    calls, objects = [], []
+    calls, objects = [], list(extras.objects)
     for file in (f for f in files if f.compiled):
         if file.language == "cuda" and with_cuda:
             compiler = [str(machine.toolkit.nvcc), *common, *_nvcc_flags(request, machine)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from harness.build.functional import WANTED, functional_headers
 from harness.build.recipe import Extras, Plan, plan_build
-from harness.build.slim_tool import SlimTool, slim_tool
+from harness.build.slim_tool import SlimTool, cuda_libraries, slim_tool
 from harness.build.sources import candidate_texts, source_files
 from harness.build.standard import standard_headers
 from harness.build.toolchain import SteppedBack, Surroundings, Toolchain
@@ -83,16 +83,14 @@ def beyond_the_facade(request: BuildRequest) -> str | None:
 
 def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
     """The facade's include directories (`.` holds what is written for each source) and the link with libslim."""
-    folder = tool.library.parent
     linked = (
-        str(tool.library),
-        f"-Wl,-rpath,{folder}",
         f"-Wl,--version-script={tool.version_script}",
+        *cuda_libraries(around.machine),
         # Names that are missing are told, and only those that the facade promised make the attempt fail: stock finds
         # the others (cuBLAS's, through libtorch_cuda) when the module is loaded, or reports them then.
-        *("-Wl,--no-undefined", "-Wl,--warn-unresolved-symbols"),
+        *("-Wl,--no-undefined", "-Wl,--warn-unresolved-symbols", f"-Wl,@{tool.linker_options}"),
     )
-    return Extras(first=(".", str(tool.include)), linked=linked)
+    return Extras(first=(".", str(tool.include)), objects=(str(tool.library),), linked=linked)
 
 
 def mentioned_headers(text: str, tool: SlimTool, layout: TorchLayout) -> dict[str, str]:

@@ -1,20 +1,26 @@
-"""The slim toolchain's tool: libslim, the facade's headers and the index of operators, made once for each torch."""
+"""The slim toolchain's tool: libslim, the facade's headers and the index of operators, made once for each torch.
+
+libslim is one object file, linked into every module: what was built needs no file of ours when it is loaded, wherever
+the cache has been moved to since.
+"""
 
 import functools
 import hashlib
 import platform
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.build.cache import ArtifactCache
-from harness.build.compiler import readable_folders, run_compiler
+from harness.build.compiler import compiler_version, readable_folders, run_compiler
 from harness.build.lines import first_error
 from harness.build.operators import Operators, read_operators, scalar_types_header
 from harness.build.recipe import Machine
 from harness.build.toolchain import OnStatus, SteppedBack
 
 FACADE = Path(__file__).parent / "slim"
+LIBRARY, _OPTIONS = "libslim.o", "libslim.options"
 LIBRARY_DEADLINE_S = 600.0
 
 # Headers of torch's that lead to the facade instead. Grouped as torch groups them, so that a source that forgot an
@@ -46,7 +52,7 @@ GUARDED = {
     "SLIM_HALF": "c10/util/Half.h c10/util/BFloat16.h torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h",
     "SLIM_COMPLEX": "c10/util/complex.h torch/headeronly/util/complex.h",
 }
-# Everything that the facade defines stays inside the module: libslim and libtorch have their own of the same names.
+# Everything that the facade and libslim define stays inside the module: libtorch has its own of the same names.
 VERSION_SCRIPT = """{
   global: *;
   local:
@@ -55,28 +61,37 @@ VERSION_SCRIPT = """{
     _ZTI*; _ZTS*; _ZTV*; _ZGV*;
 };
 """
+# Torch's inline functions and classes that libslim holds become local to it, once they are out of their groups: the
+# linker would merge them with the facade's of the same names.
+_OURS_ALONE = ("--wildcard", "--keep-global-symbol=_ZN4slim*", "--strip-unneeded")
+# What libslim calls that is there when a module is loaded, and in no library when it is linked.
+_OF_THE_PROCESS = re.compile(r"^((?:_?Py|cuda)\w+) U", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SlimTool:
-    """A prepared tool: `include` holds the facade, `library` is libslim, `version_script` what a module may export."""
+    """A prepared tool: `include` holds the facade, `library` is libslim, `version_script` what a module may export.
+
+    `linker_options` is a file of them that goes with the library.
+    """
 
     include: Path
     library: Path
+    linker_options: Path
     version_script: Path
     operators: Operators
 
 
 def slim_tool(machine: Machine, cache: ArtifactCache, on_status: OnStatus) -> SlimTool:
-    """The tool for this torch, made where the cache has none. Raises SteppedBack where it cannot be made."""
+    """The tool for this torch, made where the cache has none that is whole. Raises SteppedBack where it cannot be."""
     fingerprint = _fingerprint(machine)
-    folder = cache.tool_folder(fingerprint)
-    if not folder.exists():
+    folder = cache.tool(fingerprint)
+    if folder is None:
         with cache.lock(f"{fingerprint}.lock"):
-            if not folder.exists():
+            folder = cache.tool(fingerprint)
+            if folder is None:
                 on_status("compiling the slim library (once for this torch)")
-                _make(machine, cache, fingerprint)
-    cache.use_tool(fingerprint)
+                folder = _make(machine, cache, fingerprint)
     tool = _open(folder)
     if isinstance(tool, str):
         raise SteppedBack(tool)
@@ -90,19 +105,20 @@ def _open(folder: Path) -> SlimTool | str:
         return failure.read_text()
     return SlimTool(
         include=folder / "include",
-        library=folder / "libslim.so",
+        library=folder / LIBRARY,
+        linker_options=folder / _OPTIONS,
         version_script=folder / "module.map",
         operators=Operators.read(folder / "operators.json"),
     )
 
 
-def _make(machine: Machine, cache: ArtifactCache, fingerprint: str) -> None:
+def _make(machine: Machine, cache: ArtifactCache, fingerprint: str) -> Path:
     """Make the tool, or keep the reason why it cannot be made, so that nobody tries again with this torch."""
     with cache.work_folder() as work:
         failure = _fill(machine, cache, work)
         if failure is not None:
             (work / "failure.txt").write_text(failure)
-        cache.publish_tool(work, fingerprint)
+        return cache.publish_tool(work, fingerprint)
 
 
 def _fill(machine: Machine, cache: ArtifactCache, work: Path) -> str | None:
@@ -135,44 +151,58 @@ def _version_defines(include: Path) -> str:
 
 
 def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str | None:
-    """g++ over shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
-    layout = machine.layout
+    """Make libslim of shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
     # One translation unit, because reading torch's headers is what takes the time.
     _write(work / "libslim.cpp", f'#include "{FACADE}/shim.cpp"\n#include "{FACADE}/binding.cpp"\n')
-    system = [*layout.include_dirs, layout.python_include, *(layout.cuda_include_dirs if _with_cuda(machine) else ())]
-    command = [
+    compiler = functools.partial(
+        run_compiler, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable_folders(machine.layout, cache)
+    )
+    programs = {name: compiler((machine.cxx, f"-print-prog-name={name}")).output.strip() for name in ("objcopy", "nm")}
+    for command in (
+        _compile_command(machine),
+        (machine.cxx, "-r", "-nostdlib", "-Wl,--force-group-allocation", "compiled.o", "-o", "grouped.o"),
+        (programs["objcopy"], *_OURS_ALONE, "grouped.o", LIBRARY),
+        (programs["nm"], "-u", "--format=posix", LIBRARY),
+    ):
+        run = compiler(command)
+        if run.timed_out or run.out_of_memory:  # may pass the next time, so it is not kept
+            raise SteppedBack("its library could not be compiled in the time and memory there is")
+        if not run.ok:
+            return f"its library does not compile against this torch: {first_error(run.output)}"
+    names = _OF_THE_PROCESS.findall(run.output)
+    (work / _OPTIONS).write_text("".join(f"--ignore-unresolved-symbol={name}\n" for name in names))
+    for made in ("libslim.cpp", "compiled.o", "grouped.o"):
+        (work / made).unlink()
+    return None
+
+
+def _compile_command(machine: Machine) -> tuple[str, ...]:
+    layout = machine.layout
+    with_cuda = bool(cuda_libraries(machine))
+    system = [*layout.include_dirs, layout.python_include, *(layout.cuda_include_dirs if with_cuda else ())]
+    return (
         machine.cxx,
-        *("-O2", "-fPIC", "-shared", "-w", f"-std={layout.cxx_standard}"),
-        *("-fvisibility=hidden", "-fvisibility-inlines-hidden", "-Wl,-Bsymbolic"),
+        *("-O2", "-fPIC", "-w", f"-std={layout.cxx_standard}", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+        "-fno-gnu-unique",  # what is unique in a process cannot be made local to a module
         *("-DTORCH_API_INCLUDE_EXTENSION_H", f"-D_GLIBCXX_USE_CXX11_ABI={int(layout.cxx11_abi)}", *layout.pybind_flags),
-        *(("-DSLIM_WITH_CUDA",) if _with_cuda(machine) else ()),
+        *(("-DSLIM_WITH_CUDA",) if with_cuda else ()),
         f"-I{FACADE / 'include'}",
         *(part for path in system for part in ("-isystem", str(path))),
-        *(
-            "libslim.cpp",
-            "-o",
-            "libslim.so",
-            f"-L{layout.library_dir}",
-            "-ltorch_python",
-            "-ltorch",
-            "-ltorch_cpu",
-            "-lc10",
-        ),
-        *(("-ltorch_cuda", "-lc10_cuda") if _with_cuda(machine) else ()),
-    ]
-    readable = readable_folders(layout, cache)
-    run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable)
-    if run.timed_out or run.out_of_memory:  # may pass the next time, so it is not kept
-        raise SteppedBack("its library could not be compiled in the time and memory there is")
-    return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
+        *("-c", "libslim.cpp", "-o", "compiled.o"),
+    )
 
 
-def _with_cuda(machine: Machine) -> bool:
-    return machine.layout.cuda is not None and machine.layout.toolkit is not None
+def cuda_libraries(machine: Machine) -> tuple[str, ...]:
+    """What libslim calls of a CUDA torch, for the linker; nothing where it is built without."""
+    with_cuda = machine.layout.cuda is not None and machine.layout.toolkit is not None
+    return ("-lc10_cuda", "-ltorch_cuda") if with_cuda else ()
 
 
 def _fingerprint(machine: Machine) -> str:
-    digest = hashlib.sha256(repr((machine.layout, machine.cxx, platform.machine())).encode())
+    """The name of the tool: everything that can change what it becomes, and nothing of where that lies."""
+    layout = machine.layout
+    abi = (layout.cxx11_abi, layout.cxx_standard, layout.pybind_flags, platform.machine())
+    digest = hashlib.sha256(repr((layout.describe(), abi, compiler_version(machine.cxx))).encode())
     code = [Path(__file__), Path(__file__).with_name("operators.py"), *sorted(FACADE.rglob("*.*"))]
     for file in code:
         digest.update(file.name.encode() + file.read_bytes())

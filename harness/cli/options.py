@@ -110,7 +110,8 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         type=click.Choice(["never", "faster", "always"]),
         default="never",
         show_default=True,
-        help="For whom the profiler says whose kernels ran; takes 0.6 to 1.3 s on a GPU.",
+        help="For whom the profiler says whose kernels ran, which takes 0.6 to 1.3 s on a GPU; for all with "
+        "--reject no-custom-kernel.",
     ),
     click.option(
         "--reject",

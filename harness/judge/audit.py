@@ -19,7 +19,7 @@ from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import leaves, pieces, same_bits, size_of
+from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
 from harness.schema.audit import Audit
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -64,7 +64,7 @@ class _Auditor:
             random=random,
             input_bytes=size_of(inputs),
             weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
-            output_bytes=size_of(expected.like),
+            output_bytes=self._written(inputs, expected),
             flops=self._flops(inputs),
             call_s=self._call_s,
         )
@@ -74,8 +74,8 @@ class _Auditor:
             self._find("changes-inputs", "info", "the reference changes its inputs in place")
         elif not random:
             try:
-                if facts.input_bytes + facts.output_bytes > LARGE_BYTES:
-                    raise _Spent(f"takes {(facts.input_bytes + facts.output_bytes) / 1e9:.2g} GB")
+                if (bytes_held := facts.input_bytes + size_of(expected.like)) > LARGE_BYTES:
+                    raise _Spent(f"takes {bytes_held / 1e9:.2g} GB")
                 self._degenerate(inputs, expected)
                 self._dependence(inputs, expected)
             except _Spent as spent:
@@ -94,7 +94,7 @@ class _Auditor:
             detail = "equal inputs, weights and seeds give other outputs: nothing can be judged by this reference"
             self._find("not-repeatable", "warn", detail)
             return True
-        if not _all_same_bits(again.like, expected.like):
+        if not same(again.like, expected.like):
             self._find("not-bitwise", "info", "equal inputs give outputs that agree only within the tolerance")
         del again  # a large problem's outputs take gigabytes
         if self._agrees(self._expected(inputs, 2).like, expected):
@@ -108,7 +108,9 @@ class _Auditor:
 
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
         """Answers that nobody had to compute, and that pass on every kind of inputs."""
-        for name, answer in _TRIVIAL.items():
+        constant = _mapped(self._expected(self._draw(), 1).like, _flat)
+        answers: dict[str, _Answer] = {**_TRIVIAL, "a constant": lambda inputs, like: constant}
+        for name, answer in answers.items():
             if all(self._passes(answer, *case) for case in self._cases(inputs, expected)):
                 self._find("degenerate", "warn", f"{name} passes for the answer on every kind of inputs")
 
@@ -136,12 +138,12 @@ class _Auditor:
                 continue
             self._check_budget()
             changed = [*inputs[:place], other[place], *inputs[place + 1 :]]
-            if _all_same_bits(self._expected(changed, 1).like, expected.like):
+            if same(self._expected(changed, 1).like, expected.like):
                 self._find("unread-input", "warn", f"input {place} does not matter to the output")
         if self._oracle.shapes():
             self._check_budget()
             self._oracle = Oracle(self._problem, self._arguments, secrets.randbits(62))
-            if _all_same_bits(self._expected(inputs, 1).like, expected.like):
+            if same(self._expected(inputs, 1).like, expected.like):
                 self._find("unread-weights", "warn", "the weights do not matter to the output")
 
     # ---- means -------------------------------------------------------------------------------------------------
@@ -151,6 +153,17 @@ class _Auditor:
 
     def _expected(self, inputs: list[Any], seed: int) -> Expected:
         return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+
+    def _written(self, inputs: list[Any], expected: Expected) -> int:
+        """Bytes that a call has to write: a view of what it was given costs nothing, an expanded row is one row."""
+        given = set() if self._oracle.changes_inputs else storages([inputs, *self._oracle.model.state_dict().values()])
+        parts: dict[int, tuple[int, int]] = {}
+        for leaf in leaves(expected.like):
+            memory = leaf.untyped_storage()
+            if leaf.numel() and memory.data_ptr() not in given:
+                before, _ = parts.get(memory.data_ptr(), (0, 0))
+                parts[memory.data_ptr()] = before + leaf.numel() * leaf.element_size(), memory.nbytes()
+        return sum(min(part) for part in parts.values())
 
     def _agrees(self, given: Any, expected: Expected) -> bool:
         return isinstance(compare(given, expected, self._tolerance), Agreement)
@@ -212,16 +225,21 @@ class _Flops(TorchDispatchMode):
 _Answer = Callable[[list[Any], Any], Any]
 
 
-def _filled(value: float | None) -> _Answer:
-    """The reference's outputs with every element replaced: by `value`, or by their own mean where it is None."""
+def _filled(value: int) -> _Answer:
+    """The reference's outputs with every number replaced."""
 
-    def fill(leaf: torch.Tensor) -> torch.Tensor:
-        if value is not None or leaf.is_complex() or not leaf.numel():
-            return torch.full_like(leaf, value or 0.0)
-        total = sum(float(piece.double().sum()) for _, (piece,) in pieces(leaf))
-        return torch.full_like(leaf, total / leaf.numel())
+    def fill(leaf: Any) -> Any:
+        return torch.full_like(leaf, value) if isinstance(leaf, torch.Tensor) else type(leaf)(value)
 
     return lambda inputs, like: _mapped(like, fill)
+
+
+def _flat(leaf: Any) -> Any:
+    """A tensor of a tensor's mean: of other inputs' outputs, the best guess that depends on none."""
+    if not isinstance(leaf, torch.Tensor) or leaf.is_complex() or not leaf.numel():
+        return leaf
+    total = sum(float(piece.double().sum()) for _, (piece,) in pieces(leaf))
+    return torch.full_like(leaf, total / leaf.numel())
 
 
 def _identity(inputs: list[Any], like: Any) -> Any:
@@ -235,15 +253,15 @@ def _identity(inputs: list[Any], like: Any) -> Any:
 
 
 _TRIVIAL: dict[str, _Answer] = {
-    "zeros": _filled(0.0),
-    "ones": _filled(1.0),
-    "a constant": _filled(None),
+    "zeros": _filled(0),
+    "ones": _filled(1),
     "an input itself": _identity,
 }
 
 
-def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    if isinstance(value, torch.Tensor):
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A nested value with every tensor and every number changed."""
+    if isinstance(value, torch.Tensor | bool | int | float):
         return change(value)
     if isinstance(value, dict):
         return {key: _mapped(item, change) for key, item in value.items()}
@@ -263,8 +281,3 @@ def _without_form(output: Any) -> list[str]:
         return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
 
     return [*opaque(encode(output, tensor)), *found]
-
-
-def _all_same_bits(one: Any, other: Any) -> bool:
-    mine, theirs = leaves(one), leaves(other)
-    return len(mine) == len(theirs) and all(map(same_bits, mine, theirs))

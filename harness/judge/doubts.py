@@ -144,9 +144,15 @@ WORK_OUTSIDE_THE_CLOCK = Flag(
     severity="reject",
     detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
 )
-"""Raised by who can look at the device once the candidate is gone."""
+COPIED_MEMORY = Flag(
+    rule="copied-memory",
+    severity="warn",
+    detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
+    "host after the clock had stopped: what it still owed then would not show in its time",
+)
+"""These two are raised by who holds the device, and can look at it once the candidate is gone."""
 
-REJECTABLE = (*DOUBTS, WORK_OUTSIDE_THE_CLOCK.rule)
+REJECTABLE = (*DOUBTS, WORK_OUTSIDE_THE_CLOCK.rule, COPIED_MEMORY.rule)
 """The flags that a setting may name for a correct candidate to be rejected. What screening finds is not among them: it
 explains, and decides nothing."""
 

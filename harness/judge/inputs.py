@@ -19,31 +19,27 @@ RED_ZONE = 1024
 _PATTERN = 0xA5
 
 
-def _normal_like(value: torch.Tensor) -> torch.Tensor:
-    return torch.randn(value.shape, device=value.device, dtype=torch.float32).to(value.dtype)
-
-
 def _signed(value: torch.Tensor) -> torch.Tensor:
-    return _normal_like(value)
+    return torch.randn(value.shape, device=value.device, dtype=torch.float32)
 
 
 def _wide(value: torch.Tensor) -> torch.Tensor:
-    return _normal_like(value).mul_(6.0)
+    return _signed(value).mul_(6.0)
 
 
 def _narrow(value: torch.Tensor) -> torch.Tensor:
     """Small enough to show an absolute tolerance, not so small that exp(x) - 1 in float32 loses its digits."""
-    return _normal_like(value).mul_(0.03)
+    return _signed(value).mul_(0.03)
 
 
 def _ties(value: torch.Tensor) -> torch.Tensor:
     """Few distinct values, zero among them: shows wrong handling of equal elements and of zero."""
-    return torch.randint(-2, 3, value.shape, device=value.device).to(value.dtype)
+    return torch.randint(-2, 3, value.shape, device=value.device, dtype=torch.float32)
 
 
 def _huge(value: torch.Tensor) -> torch.Tensor:
     """Mostly ordinary values and about one in a thousand of the order of 1e4 (half's largest finite is 65504)."""
-    drawn = _normal_like(value)
+    drawn = _signed(value)
     return torch.where(torch.rand(value.shape, device=value.device) < 1e-3, drawn * 1e4, drawn)
 
 
@@ -54,6 +50,7 @@ STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "ties": _ties,
     "huge": _huge,
 }
+"""Values of a tensor's shape, in float32, which has arithmetic for everybody: an 8-bit float has none."""
 
 
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
@@ -71,10 +68,10 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
 def _changed(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """`value` drawn anew; a large one by pieces, because drawing takes several times its size."""
     if value.numel() <= PIECE:
-        return change(value)
+        return change(value).to(value.dtype)
     dense = torch.empty_like(value, device="meta").stride() == value.stride()
     drawn = value if dense else torch.empty_like(value)  # an expanded tensor cannot be written element by element
-    for piece in views(drawn):
+    for piece in views(drawn, PIECE):
         piece.copy_(change(piece))
     return drawn
 

@@ -22,7 +22,7 @@ from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
 from harness.judge.subject import Subject, Trace
-from harness.judge.tensors import leaves, same_bits, size_of
+from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
@@ -280,8 +280,7 @@ class _Case:
                 detail = f"a second call on the same inputs gave another answer. {wrong.verdict.detail}"
                 verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
                 raise _WrongAnswer(verdict) from None
-            equal = all(same_bits(*pair) for pair in zip(leaves(outputs[0]), leaves(again), strict=True))
-            self._bitwise = equal and self._bitwise is not False
+            self._bitwise = same(outputs[0], again) and self._bitwise is not False
 
     def _hold(self, output: Any, expected: Expected, trial: str) -> None:
         """Compare one call's outputs. Raises `_WrongAnswer`."""

@@ -9,7 +9,7 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.correctness import Expected
 from harness.judge.problem import LoadedProblem, seed_everything
-from harness.judge.tensors import leaves, pieces
+from harness.judge.tensors import leaves, pieces, storages
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
@@ -47,7 +47,7 @@ class Oracle:
         like = self._call(self.model, inputs)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
             self.changes_inputs = True
-        if _storages(like) & _storages(inputs):
+        if storages(like) & storages(inputs):
             self.aliases_inputs = True
         exact = None if doubled is None else self._in_double(doubled, like, seed)
         return Expected(like=like, exact=like if exact is None else exact)
@@ -64,7 +64,7 @@ class Oracle:
         if self._double is None:
             try:
                 self._double = copy.deepcopy(self.model).double()
-            except RuntimeError:  # some models cannot be copied
+            except (RuntimeError, TypeError):  # some models cannot be copied
                 self._affordable = False
                 return None
         return [_doubled(value) for value in inputs]
@@ -107,10 +107,6 @@ def reference_must_run(
         raise ProblemError(f"problem {title}: the reference raised on its own inputs: {error}") from error
 
 
-def _storages(value: Any) -> set[int]:
-    return {leaf.untyped_storage().data_ptr() for leaf in leaves(value) if leaf.numel()}
-
-
 def _doubled(value: Any) -> Any:
     """A copy of its own, in the wider type."""
     if not isinstance(value, torch.Tensor):
@@ -143,6 +139,8 @@ def _close_enough(like: Any, exact: Any) -> bool:
 
 
 def _near(like: torch.Tensor, exact: torch.Tensor) -> bool:
+    if like.layout is not torch.strided or exact.layout is not torch.strided:
+        return False
     if like.is_complex() and exact.is_complex():
         like, exact = torch.view_as_real(like.resolve_conj()), torch.view_as_real(exact.resolve_conj())
     if like.is_floating_point() != exact.is_floating_point() or like.is_complex() != exact.is_complex():
@@ -150,9 +148,9 @@ def _near(like: torch.Tensor, exact: torch.Tensor) -> bool:
     if not like.is_floating_point():
         return True  # integers are compared with the reference as written
     apart = size = 0.0
-    for _, (written, right) in pieces(like, exact):
-        wide = written.double()
-        both = wide.isfinite() & right.isfinite()
-        apart += float((wide - right).abs().masked_fill(~both, 0.0).sum())
+    for _, parts in pieces(like, exact):
+        written, right = (part.double() for part in parts)
+        both = written.isfinite() & right.isfinite()
+        apart += float((written - right).abs().masked_fill(~both, 0.0).sum())
         size += float(right.abs().masked_fill(~both, 0.0).sum())
     return apart <= 0.05 * size + 1e-30

@@ -29,6 +29,12 @@ def size_of(value: Any) -> int:
     return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))
 
 
+def storages(value: Any) -> set[int]:
+    """Where the memory begins that the tensors of a nested value lie in."""
+    plain = (leaf for leaf in leaves(value) if leaf.numel() and leaf.layout is torch.strided)
+    return {leaf.untyped_storage().data_ptr() for leaf in plain}
+
+
 def views(value: torch.Tensor, limit: int = PIECE) -> Iterator[torch.Tensor]:
     """Views of at most `limit` elements that make up `value` in row-major order. Where they end its shape decides."""
     if value.numel() <= limit:
@@ -43,8 +49,9 @@ def views(value: torch.Tensor, limit: int = PIECE) -> Iterator[torch.Tensor]:
 def pieces(*values: torch.Tensor, limit: int = PIECE) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
     """Tensors of one shape side by side: the offset of a piece, and that piece of each as a flat tensor.
 
-    Nothing is copied of a contiguous tensor, of others a piece at a time.
+    Nothing is copied of a contiguous tensor, of others a piece at a time. A parameter's pieces are plain tensors.
     """
+    values = tuple(value.detach() for value in values)
     if all(value.is_contiguous() for value in values):
         values = tuple(value.view(-1) for value in values)
     offset = 0
@@ -62,6 +69,17 @@ def index_of(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two nested values are equal: tensors bit for bit, the rest as Python says, with NaN equal to itself."""
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and same_bits(one, other)
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(same, one, other))
+    return bool(type(one) is type(other) and (one == other or (one != one and other != other)))
+
+
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors are equal bit for bit: NaN equals itself, and -0.0 differs from 0.0."""
     if one.shape != other.shape or one.dtype != other.dtype:
@@ -74,7 +92,8 @@ def _same_bytes(one: torch.Tensor, other: torch.Tensor) -> bool:
     """The same of two pieces, eight bytes at a time where that can be: torch compares bytes one by one."""
     if not one.numel():
         return True
-    mine, theirs = (part.contiguous().view(torch.uint8) for part in (one, other))
+    # One element counts as contiguous whatever its stride, and is no bytes then.
+    mine, theirs = (part.contiguous().as_strided(part.shape, (1,)).view(torch.uint8) for part in (one, other))
     whole = mine.numel() // 8 * 8
     if any(part.storage_offset() % 8 for part in (mine, theirs)):
         return torch.equal(mine, theirs)

@@ -125,7 +125,6 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
             zygote=session.zygote,
             build=lambda request: session.build(draft.kind, request, candidate),
             settings=draft.settings,
-            readable=session.readable,
         )
     draft.failure = draft.preparation.failure
 
@@ -144,7 +143,6 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         kind=draft.kind,
         settings=draft.settings,
         writes_kernels=candidate.languages != ("pytorch",),
-        readable=session.readable,
     )
 
     def ask() -> Judgement:
@@ -208,7 +206,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
         candidate=CandidateRef(sha256=draft.candidate.sha256, languages=draft.candidate.languages)
         if draft.candidate
         else None,
-        device=Device(kind=draft.kind, name=seated.device_name),
+        device=Device(kind=draft.kind, name=seated.device_name, gpu=seat.device.gpu),
         verdict=verdict,
         tolerance=draft.settings.tolerance,
         timing=judgement.timing if judgement else None,

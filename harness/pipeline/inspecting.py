@@ -102,7 +102,7 @@ class Inspection:
     @contextmanager
     def _started(self, name: ToolName, invocation: Invocation) -> Iterator[tuple[Worker, Channel]]:
         policy = Policy(
-            readable=(*self.session.readable, *needed_to_import(), *invocation.readable),
+            readable=(*needed_to_import(), *invocation.readable),
             devices=self.gpu is not None,
             limits=Limits(
                 memory_bytes=self.settings.memory_bytes,

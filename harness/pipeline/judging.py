@@ -17,7 +17,7 @@ import torch
 
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
-from harness.judge.doubts import WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
+from harness.judge.doubts import COPIED_MEMORY, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import LoadedProblem, load_problem
@@ -169,7 +169,7 @@ class JudgeProcess:
                         bytes_budget=free_bytes // 6,
                         memory_bytes=free_bytes,
                         singles=self._device.type == "cuda",
-                        trace=settings.trace,
+                        trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
                 )
@@ -251,8 +251,8 @@ class JudgeProcess:
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
-        if self._copied:
-            flags = (*flags, _COPIED)
+        if self._copied and timing:
+            flags = (*flags, COPIED_MEMORY)
         baselines = []
         for name in job.settings.baselines if timing else ():
             try:
@@ -305,7 +305,6 @@ class JudgeProcess:
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            readable=job.readable,
             devices=self._gpu is not None,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
@@ -387,14 +386,6 @@ class JudgeProcess:
         if self._copied:
             return CopiedArena(size, self._device)
         return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
-
-
-_COPIED = Flag(
-    rule="copied-memory",
-    severity="warn",
-    detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
-    "host after the clock had stopped: what it still owed then would not show in its time",
-)
 
 
 def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:

@@ -1,6 +1,5 @@
 """What controller and judge say to each other. Both are trusted; the wire is the same."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -39,7 +38,7 @@ class Seated(Frozen):
 
 
 class Job(Frozen):
-    """Judge this candidate on this problem. `readable` is what workers may read beside the base system.
+    """Judge this candidate on this problem.
 
     `writes_kernels` says that the candidate's source is more than calls of PyTorch.
     """
@@ -50,7 +49,6 @@ class Job(Frozen):
     kind: DeviceKind
     settings: Settings
     writes_kernels: bool = True
-    readable: tuple[Path, ...] = ()
 
 
 class Check(Frozen):

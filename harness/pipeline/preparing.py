@@ -6,7 +6,6 @@ gets as far as it can here and builds the rest on the device's worker.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.judge.failure import SubjectFailed
 from harness.pipeline.conversation import BuildRefused, conversing
@@ -38,9 +37,8 @@ def prepare(
     zygote: Zygote,
     build: Build,
     settings: Settings,
-    readable: tuple[Path, ...],
 ) -> Preparation:
-    """Import `candidate` and build what it asks for. `readable` is what it may read beside the base system."""
+    """Import `candidate` and build what it asks for."""
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
     logs: list[str] = []
 
@@ -52,7 +50,7 @@ def prepare(
         return outcome
 
     failure: Failed | None = None
-    policy = Policy(readable=readable, devices=False, limits=settings.limits, isolation=settings.isolation)
+    policy = Policy(devices=False, limits=settings.limits, isolation=settings.isolation)
     with conversing(zygote, policy, built) as (_, conversation):
         try:
             conversation.expect_ready()

@@ -210,10 +210,7 @@ class Session:
     def __init__(self, zygote: Zygote, devices: list[DeviceChoice], settings: Settings, on_phase: OnPhase) -> None:
         self.zygote, self.settings = zygote, settings
         self.seats = [JudgeSeat(zygote, device) for device in devices]
-        self._cache = ArtifactCache()
-        self.readable = (self._cache.root / "tools",)
-        """What workers may read beside the base system: the libraries of ours that built extensions are linked to."""
-        self.readable[0].mkdir(parents=True, exist_ok=True)
+        self.cache = ArtifactCache()
         self._builders: dict[tuple[DeviceKind, bool], Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
@@ -245,7 +242,7 @@ class Session:
         with self._guard:
             if (kind, inspected) not in self._builders:
                 self._builders[kind, inspected] = Builder(
-                    cache=self._cache,
+                    cache=self.cache,
                     target=kind,
                     arch=self.seats[0].seated.arch if kind == "cuda" else None,
                     choice=self.settings.toolchain,

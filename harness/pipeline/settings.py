@@ -41,5 +41,10 @@ class Settings(Frozen):
     memory_bytes: int = 16 * GIB
 
     @property
+    def traced(self) -> TraceWhen:
+        """For whom the profiler runs: for all, where only what it sees tells who is to be rejected."""
+        return "always" if "no-custom-kernel" in self.reject else self.trace
+
+    @property
     def limits(self) -> Limits:
         return Limits(memory_bytes=self.memory_bytes)

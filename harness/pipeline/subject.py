@@ -99,7 +99,7 @@ class WorkerSubject:
         self._frozen: dict[int, int] = {}
         self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
-        self._kept: dict[int, dict[int, Kept]] = {}
+        self._kept: dict[int, dict[int, list[Kept]]] = {}
         self._opened: dict[str, tuple[DeviceHandle, int]] = {}
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
@@ -190,12 +190,13 @@ class WorkerSubject:
         self._locate_sets()
         for call in calls:
             addresses = self._done.addresses[call]
+            self._kept[call] = {}
             if len(addresses) != len(self._layout):  # that of the outputs described last
-                self._kept[call] = {}
                 continue
-            pairs = zip(addresses, self._layout, strict=True)
-            kept = {address: self._keep(address, leaf, whole=whole) for address, leaf in pairs}
-            self._kept[call] = {address: one for address, one in kept.items() if one is not None}
+            for address, leaf in zip(addresses, self._layout, strict=True):
+                kept = self._keep(address, leaf, whole=whole)
+                if kept is not None:  # several outputs may begin at one address
+                    self._kept[call].setdefault(address, []).append(kept)
 
     def _keep(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
         """What is at an address now; None where nothing can be, by what was described so far."""
@@ -335,7 +336,7 @@ class WorkerSubject:
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
-    def _read(self, output: Value, described: Described, kept: dict[int, Kept] | None) -> Any:
+    def _read(self, output: Value, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
         """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
 
         Raises ValueError for a description that cannot be true, Unsettled for one that is not of what was kept.
@@ -355,7 +356,7 @@ class WorkerSubject:
             case _:
                 return decode(output, lambda leaf: None)
 
-    def _read_tensor(self, leaf: TensorValue, described: Described, kept: dict[int, Kept] | None) -> Any:
+    def _read_tensor(self, leaf: TensorValue, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
         if leaf.device != self._device.type:
             return Elsewhere(leaf.device)
         size = leaf.span * element_size(leaf.dtype)
@@ -369,10 +370,12 @@ class WorkerSubject:
         entry = self._entry(leaf.offset, size, described.handles) if source is None else None
         if kept is None:
             return self._read_now(leaf, size, source, entry)
-        found = kept.get(leaf.offset)
         if entry is not None:
             self._open(entry)  # for the next time
-        if found is None or not found.covers(leaf) or found.source.handle != (entry.handle if entry else ""):
+        handle = entry.handle if entry else ""
+        fitting = (one for one in kept.get(leaf.offset, ()) if one.covers(leaf) and one.source.handle == handle)
+        found = next(fitting, None)
+        if found is None:
             raise Unsettled
         if source is not None:  # seen where it lies, so that it shows what it is: an input
             if not found.unchanged():

@@ -7,6 +7,7 @@ from harness.schema.flag import Flag
 class Audit(Frozen):
     """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
 
+    `output_bytes` are those that a call has to write: outputs that are views of what it was given count for nothing.
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed.
     """

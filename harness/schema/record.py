@@ -152,10 +152,14 @@ class ToolReport(Frozen):
 
 
 class Device(Frozen):
-    """Where the candidate ran. `cpu-emulated` is CUDA on a CPU: correctness only, never time."""
+    """Where the candidate ran. `cpu-emulated` is CUDA on a CPU: correctness only, never time.
+
+    `gpu` says which of the machine's GPUs it was, as CUDA_VISIBLE_DEVICES names it.
+    """
 
     kind: DeviceKind
     name: str
+    gpu: str | None = None
 
 
 class BuildSummary(Frozen):

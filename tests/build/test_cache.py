@@ -1,5 +1,6 @@
 """The artifact cache: what is put comes back, unless it was damaged, and old things go first."""
 
+import errno
 import multiprocessing
 import os
 import stat
@@ -107,7 +108,7 @@ def test_a_hit_counts_as_a_use(cache: ArtifactCache) -> None:
 
 def publish(cache: ArtifactCache, name: str, size: int, *, unused_s: float) -> Path:
     with cache.work_folder() as work:
-        (work / "libslim.so").write_bytes(b"x" * size)
+        (work / "libslim.o").write_bytes(b"x" * size)
         folder = cache.publish_tool(work, name)
     then = time.time() - unused_s
     os.utime(folder / "used", (then, then))
@@ -163,6 +164,46 @@ def test_processes_that_share_a_cache_build_each_key_once(tmp_path: Path) -> Non
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert len(list(tmp_path.glob("built-*"))) == 10
     assert all(ArtifactCache(tmp_path).get(f"{number:02d}") is not None for number in range(10))
+
+
+def test_a_tool_is_given_back_until_a_file_of_it_is_lost_or_changed(cache: ArtifactCache) -> None:
+    folder = publish(cache, "slim", 2000, unused_s=0)
+    assert cache.tool("slim") == folder
+    (folder / "libslim.o").write_bytes(b"y" * 2000)
+    assert cache.tool("slim") is None
+    assert publish(cache, "slim", 2000, unused_s=0) == folder
+    assert cache.tool("slim") == folder
+    folder.chmod(0o755)
+    (folder / "libslim.o").unlink()
+    assert cache.tool("slim") is None
+
+
+def test_a_cache_that_was_moved_gives_what_is_in_it_from_its_new_place(cache: ArtifactCache, tmp_path: Path) -> None:
+    put(cache, "ab", b"code")
+    publish(cache, "slim", 2000, unused_s=0)
+    cache.root.rename(tmp_path / "moved")
+    moved = ArtifactCache(tmp_path / "moved")
+    found = moved.get("ab")
+    assert isinstance(found, Artifact)
+    assert Path(found.path).read_bytes() == b"code"
+    assert Path(found.path).is_relative_to(tmp_path / "moved")
+    assert moved.tool("slim") == tmp_path / "moved" / "tools" / "slim"
+    assert cache.get("ab") is None
+    assert cache.tool("slim") is None
+
+
+def test_a_cache_that_may_only_be_read_gives_what_is_in_it(
+    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(cache, "ab", b"code")
+    publish(cache, "slim", 2000, unused_s=0)
+
+    def refuse(path: Path, *args: object, **kwargs: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    assert cache.get("ab") is not None
+    assert cache.tool("slim") is not None
 
 
 def test_clearing_removes_everything_and_says_how_much(cache: ArtifactCache) -> None:

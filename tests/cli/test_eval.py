@@ -35,7 +35,7 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
     assert {"set", "name", "sha256", "workload"} <= record["problem"].keys()
     assert {"path", "sha256", "extraction"} <= record["submission"].keys()
     assert {"sha256", "languages"} <= record["candidate"].keys()
-    assert record["device"].keys() == {"kind", "name"}
+    assert record["device"].keys() == {"kind", "name", "gpu"}
     assert record["device"]["kind"] == "cpu"
     assert record["verdict"]["kind"] == "correct"
     assert {"candidate_ms", "reference_ms", "speedup"} <= record["timing"].keys()
@@ -313,3 +313,18 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return torch.relu(x)
 """
+
+
+@pytest.mark.parametrize("command", [("eval", "right.py", *relu()), ("batch", ".", "--run", "one")])
+def test_a_flag_that_does_not_exist_is_bad_usage(invoke, here, command):
+    result = invoke(*command, "--reject", "reduced-precison")
+    assert result.exit_code == 2
+    assert "Invalid value for '--reject'" in result.stderr
+    assert "did you mean reduced-precision?" in result.stderr
+    assert "no-custom-kernel" in result.stderr
+    assert not (here / "runs").exists()
+
+
+def test_a_flag_that_exists_rejects(invoke):
+    verdict = judged(invoke("eval", "right.py", *relu("--json", "--reject", "no-custom-kernel"))).verdict
+    assert (verdict.kind, verdict.rule) == ("rejected", "no-custom-kernel")

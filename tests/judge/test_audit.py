@@ -41,6 +41,23 @@ def test_bytes_and_flops_are_those_of_one_call():
 
 
 @pytest.mark.parametrize(
+    ("forward", "written"),
+    [
+        ("x.view(-1)", 0),
+        ("(x.t(), y[2:])", 0),
+        ("self.linear.weight", 0),
+        ("(x + 1)[0].expand(1000, 8)", 4 * 16 * 8),
+        ("(x + 1).sum(0).expand(1000, 8)", 4 * 8),
+        ("(lambda out: (out, out, out[1:]))(x + 1)", 4 * 16 * 8),
+        ("x.mul_(2)", 4 * 16 * 8),
+        ("[(x + 1, 3), {'a': y > 0}]", 4 * 16 * 8 + 16 * 4),
+    ],
+)
+def test_bytes_written_are_those_that_a_call_has_to_write(forward, written):
+    assert audited(forward).output_bytes == written
+
+
+@pytest.mark.parametrize(
     ("forward", "answer"),
     [
         ("0 * self.linear(x) * y", "zeros"),
@@ -76,3 +93,45 @@ def test_outputs_that_are_not_finite_are_named():
 def test_a_reference_that_raises_is_the_problems_fault():
     with pytest.raises(ProblemError, match="raised on its own inputs: NameError"):
         audited("missing(x)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "named"),
+    [
+        ("{1: self.linear(x)}", "builtins.dict"),
+        ("self.linear(x).to_sparse()", "layout torch.sparse_coo"),
+        ("[y, {'a': set()}]", "builtins.set"),
+        ("complex(1, 2)", "builtins.complex"),
+    ],
+)
+def test_a_reference_whose_output_cannot_be_compared_is_the_problems_fault(forward, named):
+    with pytest.raises(ProblemError, match=f"the reference returns .*{named}.*, which cannot be compared"):
+        audited(forward)
+
+
+def test_an_output_without_tensors_is_audited_too():
+    assert rules("[(self.linear(x) + y).sum().item(), None, 'text', {'a': (1, True)}]") == []
+    assert "degenerate" in rules("[self.linear(x).sum().item() * 0.0, 3]")
+
+
+def test_a_single_number_is_no_constant():
+    assert rules("((self.linear(x) - y) ** 2).mean()") == []
+
+
+@pytest.mark.parametrize("forward", ["0.5 + 0 * (self.linear(x) * y)", "0.5 + 0 * (self.linear(x) * y).sum()"])
+def test_a_constant_is_named(forward):
+    (found,) = (finding for finding in audited(forward).findings if finding.rule == "degenerate")
+    assert "a constant passes for the answer" in found.detail
+
+
+def test_what_is_left_out_for_want_of_memory_is_said(monkeypatch):
+    monkeypatch.setattr("harness.judge.audit.LARGE_BYTES", 1000)
+    known = audited("(self.linear(x) + y).repeat(100, 1)")
+    (finding,) = known.findings
+    assert (finding.rule, finding.severity) == ("audit-incomplete", "info")
+    assert "one call takes 2.6e-05 GB" in finding.detail
+
+
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "bfloat16", "complex64", "bool", "int8", "uint16"])
+def test_outputs_of_any_type_are_audited(kind):
+    assert "not-repeatable" not in rules(f"(self.linear(x) + y).abs().to(torch.{kind})")

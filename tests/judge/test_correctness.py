@@ -1,12 +1,13 @@
 """Comparison: exact structure, a tolerance that scales, and no pardon for NaN."""
 
 import math
+from collections import OrderedDict
 
 import pytest
 import torch
 
 from harness.judge import correctness
-from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.subject import Elsewhere, Opaque
 
 
@@ -78,7 +79,11 @@ def test_each_precision_has_its_own_tolerance(dtype, step):
 RATIO = {torch.float16: 1e-2, torch.bfloat16: 1e-2, torch.float32: 1e-4, torch.float64: 1e-10}
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+EXACT = [torch.int64, torch.int32, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.bool]
+
+
+@pytest.mark.usefixtures("chunk")
+@pytest.mark.parametrize("dtype", EXACT)
 def test_integers_and_bools_are_compared_exactly(dtype):
     like = torch.ones(3, 4, dtype=dtype)
     actual = like.clone()
@@ -87,10 +92,160 @@ def test_integers_and_bools_are_compared_exactly(dtype):
     assert held(actual, like).mismatch.worst_index == (2, 1)
 
 
+@pytest.mark.usefixtures("chunk")
+def test_the_integer_that_is_furthest_off_is_named():
+    like = torch.arange(20)
+    actual = like.clone()
+    actual[3], actual[11], actual[19] = 4, 1000, 0
+    found = held(actual, like).mismatch
+    assert (found.mismatched, found.worst_index, found.actual, found.expected) == (3, (11,), 1000, 11)
+
+
+def test_integers_that_a_float_cannot_tell_apart_differ_and_are_named_exactly():
+    like = torch.tensor([2**53, 2**63 - 1])
+    actual = torch.tensor([2**53, 2**63 - 2])
+    found = held(actual, like)
+    assert found.mismatch.worst_index == (1,)
+    assert (found.mismatch.actual, found.mismatch.expected) == (str(2**63 - 2), str(2**63 - 1))
+    assert f"{2**63 - 2} should be {2**63 - 1}" in found.detail
+    wide = torch.tensor([2**64 - 1], dtype=torch.uint64)
+    assert isinstance(held(torch.tensor([2**64 - 2], dtype=torch.uint64), wide), Disagreement)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_bool_that_nobody_wrote_is_wrong_though_it_reads_as_true(transposed):
+    like = torch.ones(4, 5, dtype=torch.bool)
+    actual = like.clone()
+    actual.view(torch.uint8)[2, 3] = 0xFF  # what poison leaves there
+    if transposed:  # as bytes: a bool that is copied becomes one
+        actual, like = (value.view(torch.uint8).t().contiguous().t().view(torch.bool) for value in (actual, like))
+    found = held(actual, like).mismatch
+    assert (found.mismatched, found.worst_index, found.actual) == (1, (2, 3), 255)
+
+
 def test_complex_numbers_are_compared_by_both_parts():
     like = torch.complex(torch.ones(5), torch.ones(5))
     assert isinstance(held(like.clone(), like), Agreement)
     assert isinstance(held(like.conj(), like), Disagreement)
+
+
+@pytest.mark.usefixtures("chunk")
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_a_wrong_complex_number_counts_once_and_its_worse_part_is_named(dtype):
+    like = torch.complex(torch.ones(4, 6), torch.ones(4, 6)).to(dtype)
+    actual = like.clone()
+    actual[2, 3] = 3 + 9j
+    actual[0, 1] = 2 + 1j
+    found = held(actual, like).mismatch
+    assert (found.output, found.elements, found.mismatched, found.worst_index) == ("output.imag", 24, 2, (2, 3))
+    assert (found.actual, found.expected) == (9.0, 1.0)
+
+
+def test_a_complex_number_with_a_part_that_is_not_a_number_agrees_only_in_the_same_part():
+    nan = torch.tensor([complex(math.nan, 1), 1 + 1j])
+    assert isinstance(held(nan.clone(), nan), Agreement)
+    assert isinstance(held(torch.tensor([complex(1, math.nan), 1 + 1j]), nan), Disagreement)
+    assert isinstance(held(torch.tensor([complex(math.nan, 2), 1 + 1j]), nan), Disagreement)
+    assert isinstance(held(nan, torch.tensor([1 + 1j, 1 + 1j])), Disagreement)
+
+
+def test_a_small_part_of_a_complex_number_is_held_to_the_size_of_both():
+    like = torch.complex(torch.ones(50), torch.full((50,), 1e-7))
+    assert isinstance(held(torch.complex(torch.ones(50), torch.zeros(50)), like), Agreement)
+    assert isinstance(held(torch.complex(torch.ones(50), torch.full((50,), 1e-2)), like), Disagreement)
+
+
+@pytest.mark.usefixtures("chunk")
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_8_bit_floats_are_compared_within_their_own_precision(dtype):
+    exact = torch.linspace(0.5, 8, 40, dtype=torch.float64)
+    like = exact.to(dtype)
+    assert isinstance(held(like.clone(), like), Agreement)
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    assert isinstance(held((exact * 2).to(dtype), like), Disagreement)
+    broken = like.clone()
+    broken[7] = math.nan
+    assert held(broken, like).mismatch.worst_index == (7,)
+    assert all_finite(like)
+    assert not all_finite(broken)
+
+
+def test_bfloat16_is_held_against_float64():
+    exact = torch.linspace(-3, 3, 1001, dtype=torch.float64)
+    like = exact.to(torch.bfloat16)
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    assert isinstance(held((exact + 0.001).to(torch.bfloat16), like, exact), Agreement)
+    assert isinstance(held((exact * 1.2).to(torch.bfloat16), like, exact), Disagreement)
+
+
+@pytest.mark.usefixtures("chunk")
+def test_half_that_overflows_as_the_reference_does_is_right_and_so_is_what_float64_says():
+    exact = torch.full((30,), 100.0, dtype=torch.float64)
+    exact[4], exact[5], exact[6] = 1e5, -1e5, 7e4
+    like = exact.half()
+    assert like[4] == math.inf
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    wide = like.float()
+    assert isinstance(held(exact.float(), wide, exact), Agreement)
+    other = like.clone()
+    other[5] = math.inf
+    found = held(other, like, exact)
+    assert isinstance(found, Disagreement)
+    assert found.mismatch.worst_index == (5,)
+    early = like.clone()
+    early[20] = math.inf
+    assert held(early, like, exact).reason == "non-finite"
+
+
+@pytest.mark.usefixtures("chunk")
+def test_where_float64_is_no_number_the_reference_as_written_decides():
+    like = torch.ones(20)
+    exact = like.double()
+    exact[3] = math.nan
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    found = held(torch.full((20,), 2.0), like, exact).mismatch
+    assert found.mismatched == 20
+    assert found.expected == 1.0
+
+
+def test_zeros_of_either_sign_are_equal():
+    assert held(torch.tensor([-0.0, 0.0]), torch.tensor([0.0, -0.0])) == Agreement()
+
+
+def test_an_output_of_zeros_has_to_be_zero():
+    assert held(torch.zeros(5), torch.zeros(5)) == Agreement()
+    assert isinstance(held(torch.full((5,), 1e-30), torch.zeros(5)), Disagreement)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool, torch.complex64])
+def test_a_single_number_and_nothing_at_all_are_tensors_too(dtype):
+    one = torch.ones((), dtype=dtype)
+    assert isinstance(held(one.clone(), one), Agreement)
+    assert held(torch.zeros((), dtype=dtype), one).mismatch.worst_index == ()
+    assert held(one.view(1), one).reason == "shape"
+    nothing = torch.empty(0, 3, dtype=dtype)
+    assert held(nothing.clone(), nothing) == Agreement()
+    assert held(torch.empty(3, 0, dtype=dtype), nothing).reason == "shape"
+
+
+@pytest.mark.usefixtures("chunk")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_expanded_and_overlapping_outputs_are_read_by_their_indices(dtype):
+    row = torch.arange(6).to(dtype)
+    like = row.repeat(4, 1)
+    assert isinstance(held(row.expand(4, 6), like), Agreement)
+    assert isinstance(held(like, row.expand(4, 6)), Agreement)
+    diagonal = torch.arange(9).to(dtype)
+    windows = diagonal.as_strided((4, 6), (1, 1))
+    assert isinstance(held(windows, windows.clone()), Agreement)
+    found = held(windows, like).mismatch
+    assert (found.worst_index, found.mismatched) == ((3, 0), 18)
+
+
+def test_outputs_may_share_memory_with_each_other():
+    value = torch.arange(8.0)
+    like = (value.clone(), value[2:].clone())
+    assert isinstance(held((value, value[2:]), like), Agreement)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +256,16 @@ def test_complex_numbers_are_compared_by_both_parts():
         ({"a": torch.ones(2)}, {"b": torch.ones(2)}, "structure"),
         (torch.ones(2), 1.0, "structure"),
         (1, 1.0, "structure"),
+        (1, True, "structure"),
+        (True, 1, "structure"),
+        (1.0, 1, "structure"),
+        (None, torch.ones(2), "structure"),
+        (torch.ones(2), None, "structure"),
+        (math.nan, 1.0, "non-finite"),
+        (-math.inf, math.inf, "values"),
+        (False, True, "values"),
+        ({"a": 1, "b": 2}, {"a": 1}, "structure"),
+        ({"a": 2, "b": 1}, {"b": 2, "a": 1}, "values"),
         (1.5, 1.0, "values"),
         ("a", "b", "values"),
         (Opaque("Lazy"), torch.ones(2), "structure"),
@@ -126,3 +291,42 @@ def test_nested_outputs_are_compared_leaf_by_leaf():
 def test_a_strided_output_is_compared_in_its_own_order():
     like = torch.arange(12.0).view(3, 4)
     assert isinstance(held(like.t().contiguous().t(), like), Agreement)
+
+
+def test_the_order_of_keys_and_the_name_of_a_tuple_do_not_matter():
+    one, two = torch.ones(2), torch.zeros(3)
+    assert isinstance(held({"b": two, "a": one}, {"a": one, "b": two}), Agreement)
+    named = torch.max(torch.eye(3), dim=0)
+    assert isinstance(held(tuple(named), named), Agreement)
+    assert isinstance(held(OrderedDict(a=one), {"a": one}), Agreement)
+    assert isinstance(held(math.nan, math.nan), Agreement)
+
+
+@pytest.mark.usefixtures("chunk")
+def test_an_error_throughout_is_told_from_one_in_a_single_element():
+    torch.manual_seed(0)
+    exact = torch.rand(5000, dtype=torch.float64)
+    like = exact.float()
+    assert "is that of tf32 or half arithmetic" in held((like * 1.003).half().float(), like, exact).detail
+    single = like.clone()
+    single[77] += 1
+    assert "tf32" not in held(single, like, exact).detail
+
+
+def test_the_error_of_half_that_is_allowed_is_kept_for_the_flag():
+    torch.manual_seed(0)
+    exact = torch.rand(5000, dtype=torch.float64) / 10
+    found = compare(exact.half().float(), Expected(exact.float(), exact), "kernelbench")
+    assert 1e-4 < found.reduced < 1e-3
+    assert compare(exact.float(), Expected(exact.float(), exact), "kernelbench").reduced == 0
+
+
+@pytest.mark.usefixtures("chunk")
+def test_values_past_the_range_of_half_do_not_widen_the_tolerance_of_the_rest():
+    exact = torch.ones(100, dtype=torch.float64)
+    exact[::3] = 1e30
+    like = exact.half()
+    wrong = like.clone()
+    wrong[10] = 2.0
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    assert held(wrong, like, exact).mismatch.worst_index == (10,)

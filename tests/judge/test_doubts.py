@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.judge.doubts import Case, defined_kernels, doubts, profile_of
+from harness.errors import InputError
+from harness.judge.doubts import DOUBTS, REJECTABLE, Case, defined_kernels, doubts, profile_of, require_rejectable
 from harness.judge.judge import Finding
 from harness.judge.subject import KernelUse, Trace
 from harness.schema import Conditions, Correct, Interval, Roofline, Timing
@@ -83,6 +84,37 @@ def test_a_clock_that_moved_is_named():
 
 def test_an_error_of_half_arithmetic_is_named():
     assert rules(reduced=3e-4) == {"reduced-precision": "warn"}
+
+
+def test_a_judgement_without_a_time_is_doubted_for_its_error_and_its_kernels_alone():
+    half = Case(Finding(Correct(trials=7), reduced=3e-4), None, None, writes_kernels=True)
+    assert [flag.rule for flag in doubts(half)] == ["reduced-precision"]
+    calls = Case(Finding(Correct(trials=7)), None, None, writes_kernels=False)
+    assert [flag.rule for flag in doubts(calls)] == ["no-custom-kernel"]
+
+
+@pytest.mark.parametrize("name", REJECTABLE)
+def test_every_flag_of_the_judge_may_reject(name):
+    assert require_rejectable(name) == name
+
+
+def test_the_flags_that_may_reject_are_those_that_are_raised():
+    assert set(DOUBTS) < set(REJECTABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("reduced-precison", "reduced-precision"), ("no_custom_kernel", "no-custom-kernel"), ("batched", "batched-calls")],
+)
+def test_an_unknown_flag_is_answered_with_the_known_ones_and_the_nearest(name, meant):
+    with pytest.raises(InputError, match=f"did you mean {meant}\\?") as error:
+        require_rejectable(name)
+    assert all(known in str(error.value) for known in REJECTABLE)
+
+
+def test_a_flag_of_screening_rejects_nobody():
+    with pytest.raises(InputError, match="'hidden-code' is no flag that can reject: give one of reduced-precision"):
+        require_rejectable("hidden-code")
 
 
 SOURCE = """

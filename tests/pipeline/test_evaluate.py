@@ -9,7 +9,7 @@ from harness.pipeline import evaluate as page
 from harness.pipeline.evaluate import begin, evaluate, examine, settle, settle_or_record
 from harness.pipeline.messages import Judgement, Seated
 from harness.pipeline.preparing import Preparation
-from harness.pipeline.session import JudgeLost
+from harness.pipeline.session import DeviceChoice, JudgeLost
 from harness.pipeline.settings import Settings
 from harness.schema import (
     BuildSummary,
@@ -52,6 +52,7 @@ JUDGEMENT = Judgement(
 class FakeSeat:
     """Answers in turn; an exception is raised."""
 
+    device = DeviceChoice("cuda:1", "1")
     seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def __init__(self, *answers) -> None:
@@ -79,7 +80,6 @@ def session(monkeypatch):
             on_gpu=gpu,
             seats=[FakeSeat(*answers)],
             zygote=None,
-            readable=(),
             build=None,
         )
 
@@ -103,7 +103,7 @@ def test_a_record_holds_what_every_stage_found(session, submission, problem):
     assert record.submission.sha256 == asked.sha256
     assert record.submission.extraction.kind == "python"
     assert record.candidate.languages == ("pytorch",)
-    assert (record.device.kind, record.device.name) == ("cpu", "a CPU")
+    assert (record.device.kind, record.device.name, record.device.gpu) == ("cpu", "a CPU", "1")
     assert (record.verdict, record.timing) == (JUDGEMENT.verdict, TIMING)
     assert record.builds == (BUILT,)
     assert record.sandbox == JUDGEMENT.sandbox

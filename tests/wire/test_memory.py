@@ -6,7 +6,9 @@ import signal
 import pytest
 import torch
 
-from harness.wire.memory import read_process
+from harness.wire import memory
+from harness.wire.memory import read_process, view
+from harness.wire.values import TensorValue
 
 
 @pytest.fixture
@@ -42,3 +44,29 @@ def test_a_process_that_is_gone_is_an_error():
     os.waitpid(pid, 0)
     with pytest.raises(ProcessLookupError):
         read_process(pid, 4096, torch.empty(8, dtype=torch.uint8))
+
+
+def test_what_is_more_than_one_call_moves_is_read_in_several(child_with_tensor, monkeypatch):
+    pid, tensor = child_with_tensor
+    monkeypatch.setattr(memory, "_CHUNK", 999)
+    copy = torch.empty(4000, dtype=torch.uint8)
+    read_process(pid, tensor.data_ptr(), copy)
+    assert torch.equal(copy.view(torch.float32), tensor)
+
+
+def test_a_tensor_may_have_more_elements_than_32_bits_count():
+    value = TensorValue(dtype="int16", shape=(2**16, 2**17), strides=(0, 0), offset=0)
+    found = view(torch.tensor([1, 2], dtype=torch.uint8), value, 0)
+    assert found.numel() == value.elements == 2**33
+    assert found[2**16 - 1, 2**17 - 1] == 513
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 2**62, 2**62), (2**62, 2**62), (2**40, 2**40, 0), (2**62, 2)],
+    ids=lambda shape: "x".join(map(str, shape)),
+)
+def test_a_shape_that_no_tensor_can_have_is_an_error(shape):
+    value = TensorValue(dtype="uint8", shape=shape, strides=(0,) * len(shape), offset=0)
+    with pytest.raises(ValueError, match="no tensor of uint8 can have the shape"):
+        view(torch.zeros(1, dtype=torch.uint8), value, 0)

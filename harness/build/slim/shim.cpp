@@ -94,7 +94,6 @@ int64_t stride(Impl* impl, int64_t dim) { return borrowed(impl).stride(dim); }
 int64_t dim(Impl* impl) { return impl->dim(); }
 int64_t numel(Impl* impl) { return impl->numel(); }
 int64_t storage_offset(Impl* impl) { return impl->storage_offset(); }
-int64_t version(Impl* impl) { return borrowed(impl)._version(); }
 size_t itemsize(Impl* impl) { return impl->itemsize(); }
 size_t nbytes(Impl* impl) { return borrowed(impl).nbytes(); }
 bool is_contiguous(Impl* impl, c10::MemoryFormat format) { return impl->is_contiguous(format); }
@@ -115,7 +114,6 @@ std::string_view type_name(c10::ScalarType type) {
 }
 size_t type_size(c10::ScalarType type) { return c10::elementSize(type); }
 c10::ScalarType default_dtype() { return c10::get_default_dtype_as_scalartype(); }
-c10::ScalarType promote_types(c10::ScalarType a, c10::ScalarType b) { return c10::promoteTypes(a, b); }
 
 void scalar_double(void* where, double value) { new (where) Scalar(value); }
 void scalar_int(void* where, int64_t value) { new (where) Scalar(value); }

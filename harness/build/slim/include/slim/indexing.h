@@ -18,29 +18,34 @@ struct Slice final {
   }
 };
 
-// One index, in any of the forms that `x.index({...})` takes.
-struct TensorIndex final {
-  slim::Index item{slim::IndexKind::None, {}, {}, {}, nullptr};
-  Tensor tensor;
+}  // namespace at::indexing
+
+// One index, in any of the forms that `x.index({...})` takes. Not torch's own by its full name: libslim calls torch's
+// methods of that, and the linker must not take the facade's for them.
+struct slim::TensorIndex final {
+  Index item{IndexKind::None, {}, {}, {}, nullptr};
+  at::Tensor tensor;
 
   TensorIndex(std::nullopt_t) {}
-  TensorIndex(EllipsisIndexType) { item.kind = slim::IndexKind::Ellipsis; }
-  TensorIndex(const char* text) : TensorIndex(Ellipsis) {
+  TensorIndex(at::indexing::EllipsisIndexType) { item.kind = IndexKind::Ellipsis; }
+  TensorIndex(const char* text) : TensorIndex(at::indexing::Ellipsis) {
     TORCH_CHECK_VALUE(std::string_view(text) == "...", "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
   }
-  TensorIndex(int64_t integer) { set(slim::IndexKind::Integer, integer); }
-  TensorIndex(int integer) { set(slim::IndexKind::Integer, integer); }
+  TensorIndex(int64_t integer) { set(IndexKind::Integer, integer); }
+  TensorIndex(int integer) { set(IndexKind::Integer, integer); }
   template <typename T, typename = std::enable_if_t<std::is_same_v<bool, T>>>
-  TensorIndex(T boolean) { set(slim::IndexKind::Boolean, boolean); }
-  TensorIndex(Slice slice) : item{slim::IndexKind::Slice, slice.start_, slice.stop_, slice.step_, nullptr} {}
-  TensorIndex(Tensor given) : tensor(std::move(given)) { item.kind = slim::IndexKind::Tensor; }
+  TensorIndex(T boolean) { set(IndexKind::Boolean, boolean); }
+  TensorIndex(at::indexing::Slice slice) : item{IndexKind::Slice, slice.start_, slice.stop_, slice.step_, nullptr} {}
+  TensorIndex(at::Tensor given) : tensor(std::move(given)) { item.kind = IndexKind::Tensor; }
 
  private:
-  void set(slim::IndexKind kind, int64_t value) {
+  void set(IndexKind kind, int64_t value) {
     item.kind = kind;
     item.start = value;
   }
 };
+
+namespace at::indexing {
 
 inline std::vector<slim::Index> items(c10::ArrayRef<TensorIndex> indices) {
   std::vector<slim::Index> all;

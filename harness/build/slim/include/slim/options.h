@@ -113,7 +113,7 @@ inline TensorOptions device(Device where) { return TensorOptions().device(where)
 inline TensorOptions layout(Layout how) { return TensorOptions().layout(how); }
 inline TensorOptions requires_grad(bool value = true) { return TensorOptions().requires_grad(value); }
 
-inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return slim::promote_types(a, b); }
+C10_API ScalarType promoteTypes(ScalarType a, ScalarType b);
 
 namespace impl {
 inline std::optional<MemoryFormat> check_tensor_options_and_extract_memory_format(

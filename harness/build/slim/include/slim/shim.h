@@ -35,7 +35,6 @@ SLIM_API int64_t stride(Impl*, int64_t dim);
 SLIM_API int64_t dim(Impl*);
 SLIM_API int64_t numel(Impl*);
 SLIM_API int64_t storage_offset(Impl*);
-SLIM_API int64_t version(Impl*);
 SLIM_API size_t itemsize(Impl*);
 SLIM_API size_t nbytes(Impl*);
 SLIM_API bool is_contiguous(Impl*, c10::MemoryFormat);
@@ -54,7 +53,6 @@ SLIM_API const void* const_data(Impl*);
 SLIM_API std::string_view type_name(c10::ScalarType);
 SLIM_API size_t type_size(c10::ScalarType);
 SLIM_API c10::ScalarType default_dtype();
-SLIM_API c10::ScalarType promote_types(c10::ScalarType, c10::ScalarType);
 
 // c10::Scalar, whose storage the facade only holds.
 constexpr size_t scalar_size = 32, scalar_alignment = 16;

@@ -24,12 +24,14 @@ struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone
 #include <c10/util/accumulate.h>
 #endif
 
+namespace slim { struct TensorIndex; }
+
 namespace at {
 
 struct Generator;
 class Tensor;
 class OptionalTensorRef;
-namespace indexing { struct TensorIndex; }
+namespace indexing { using slim::TensorIndex; }
 using TensorList = c10::ArrayRef<Tensor>;
 // The names of dimensions, which torch gave up after 2.11. Overloads mention them; nobody can make one here.
 class Dimname {
@@ -103,7 +105,7 @@ class TORCH_API TensorBase {
   bool is_non_overlapping_and_dense() const { return slim::is_non_overlapping_and_dense(impl_); }
   c10::MemoryFormat suggest_memory_format(bool exact = false) const { return slim::suggest_memory_format(impl_, exact); }
   bool is_alias_of(const TensorBase& other) const { return slim::is_alias_of(impl_, other.impl_); }
-  int64_t _version() const { return slim::version(impl_); }
+  int64_t _version() const;
 
   c10::ScalarType scalar_type() const { return slim::scalar_type(impl_); }
   caffe2::TypeMeta dtype() const { return caffe2::TypeMeta(scalar_type()); }

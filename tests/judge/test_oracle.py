@@ -1,0 +1,102 @@
+"""What the reference says, and when float64 is asked beside it."""
+
+import pytest
+import torch
+
+from harness.judge import oracle as module
+from harness.judge.oracle import Oracle
+from harness.judge.problem import load_problem
+
+PROBLEM = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1
+        {body}
+def get_inputs():
+    return [torch.rand(16, 8)]
+def get_init_inputs():
+    return []
+"""
+
+
+def asked(body, *inputs):
+    oracle = Oracle(load_problem("p", PROBLEM.replace("{body}", body), device=torch.device("cpu")), [], 0)
+    return oracle, oracle.expected(list(inputs))
+
+
+def test_float64_is_asked_beside_the_reference_as_written():
+    _, expected = asked("return x.exp()", torch.rand(16, 8))
+    assert (expected.like.dtype, expected.exact.dtype) == (torch.float32, torch.float64)
+    torch.testing.assert_close(expected.like.double(), expected.exact)
+
+
+def test_small_inputs_with_large_outputs_are_not_computed_in_float64(monkeypatch):
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 100_000)
+    oracle, expected = asked("return x.repeat(1000, 1)", torch.rand(16, 8))
+    assert expected.exact is expected.like
+    assert oracle._double.calls == 0
+    _, small = asked("return x.exp()", torch.rand(16, 8))
+    assert small.exact is not small.like
+
+
+def test_large_inputs_are_not_copied_to_float64(monkeypatch):
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 1000)
+    oracle, expected = asked("return x.exp()", torch.rand(16, 8))
+    assert expected.exact is expected.like
+    assert oracle._double is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_reference_that_changes_its_inputs_gives_float64_what_it_was_given(dtype):
+    x = torch.full((4,), 3.0, dtype=dtype)
+    oracle, expected = asked("return x.mul_(2)", x)
+    assert oracle.changes_inputs
+    assert x.tolist() == [6.0] * 4
+    assert expected.exact.tolist() == [6.0] * 4
+
+
+def test_complex_inputs_are_widened_too():
+    x = torch.randn(64, dtype=torch.complex64)
+    _, expected = asked("return torch.fft.fft(x)", x)
+    assert expected.exact.dtype == torch.complex128
+    torch.testing.assert_close(expected.like.to(torch.complex128), expected.exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.rand_like(x) if x.dtype == torch.float32 else torch.rand_like(x).log()",
+        "return (x, x) if x.dtype == torch.float32 else (x,)",
+        "return {'a': x} if x.dtype == torch.float32 else {'b': x}",
+        "return x if x.dtype == torch.float32 else x[:3]",
+        "return x if x.dtype == torch.float32 else x.int()",
+        "return 1.5 if x.dtype == torch.float32 else None",
+        "return x if x.dtype == torch.float32 else [x]",
+        "assert x.dtype == torch.float32; return x.exp()",
+    ],
+)
+def test_where_float64_is_another_function_the_reference_as_written_is_all_there_is(body):
+    _, expected = asked(body, torch.rand(16, 8))
+    assert expected.exact is expected.like
+
+
+def test_named_tuples_scalars_and_integers_may_stand_beside_tensors():
+    body = "return torch.max(x, dim=0), x.sum().item(), None, {'n': 3}, [x.argmax()]"
+    _, expected = asked(body, torch.rand(16, 8))
+    assert expected.exact is not expected.like
+    assert expected.exact[0].values.dtype == torch.float64
+
+
+def test_infinities_and_nan_do_not_make_float64_another_function():
+    x = torch.tensor([1.0, 0.0, -1.0, 5.0])
+    _, expected = asked("return torch.sqrt(x) / x", x)
+    assert expected.exact.dtype == torch.float64
+
+
+def test_8_bit_floats_have_an_oracle():
+    _, expected = asked("return (x.float() + 1).to(torch.float8_e4m3fn)", torch.rand(16, 8))
+    assert expected.like.dtype == torch.float8_e4m3fn
