@@ -229,8 +229,11 @@ def test_builds_that_each_take_long_do_not_take_for_ever(stage, monkeypatch):
 def test_what_a_worker_says_of_a_failed_build_is_bounded(stage):
     one = stage()
     loud = FAILURE.model_copy(update={"detail": "x" * 1_000_000, "log": "y" * 3_000_000})
-    one.theirs.send(Raised(during="call", kind="build", type="", message="", traceback="", failure=loud))
+    raised = Raised(during="call", kind="build", type="", message="", traceback="", failure=loud)
+    peer = threading.Thread(target=one.theirs.send, args=(raised,))  # more than a socket holds
+    peer.start()
     failed = one.failure()
+    peer.join()
     assert (len(failed.detail), len(failed.log)) == (2_000, 1 << 20)
 
 
