@@ -1,9 +1,8 @@
 """correct control: threads and a child process wait for work that never comes, a timer ticks, children end."""
 
-import os
 import signal
+import subprocess
 import threading
-import time
 
 import torch
 
@@ -14,18 +13,13 @@ class ModelNew(torch.nn.Module):
         self.wanted = threading.Event()
         for _ in range(8):
             threading.Thread(target=self.wanted.wait, daemon=True).start()
-        read, write = os.pipe()
-        if os.fork() == 0:
-            os.close(write)
-            os.read(read, 1)
-            os._exit(0)
+        self.child = subprocess.Popen(["sleep", "1000"])
         self.calls = 0
         signal.signal(signal.SIGALRM, lambda number, frame: None)
         signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
 
     def forward(self, x):
         self.calls += 1
-        if self.calls % 500 == 0 and os.fork() == 0:
-            time.sleep(0.001)
-            os._exit(0)
+        if self.calls % 500 == 0:
+            subprocess.Popen(["true"])
         return torch.relu(x)
