@@ -667,7 +667,7 @@ def report_memory(rows: Rows) -> Report:
 # -- copied: as where the driver shares no device memory between processes
 
 COPIED: dict[str, tuple[tuple[str, ...], Callable[[Bench, Sequence[str]], Measured], Callable[[Rows], Report]]] = {
-    "aa": (AA_KEYS[: 2 * len(CASES)], measure_aa, report_aa),
+    "aa": (AA_KEYS[: len(CASES)], measure_aa, report_aa),
     "bugs": (
         tuple(key for key in BUG_KEYS if key.endswith(("/wrong-tail", "/uninitialised"))),
         measure_bugs,
