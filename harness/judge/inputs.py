@@ -114,8 +114,8 @@ HIDDEN_BYTES = 1 << 28
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
-    What is written is seen by nobody before `reveal`, except where the sets are large and the arena shared. The arena
-    belongs to the sets: `close` unmaps it.
+    What is written on a device is seen by nobody before `reveal`, except where the sets are large and the arena shared;
+    on the host at once, by who is not frozen. The arena belongs to the sets: `close` unmaps it.
     """
 
     def __init__(self, example: list[Any], count: int, make_arena: Callable[[int], Arena]) -> None:
@@ -124,7 +124,8 @@ class InputSets:
         self.arena = make_arena(self._slot_size * count + RED_ZONE)
         self._raw = self.arena.bytes()
         self._raw.fill_(_PATTERN)
-        self.hidden = self.arena.size <= HIDDEN_BYTES or not self.arena.shared
+        # On the host emptying the cache takes some 20 ms, for which nobody may be awake who sees the contents.
+        self.hidden = self._raw.is_cuda and (self.arena.size <= HIDDEN_BYTES or not self.arena.shared)
         self._written = self._raw.clone() if self.hidden and self.arena.shared else self._raw
 
     @staticmethod

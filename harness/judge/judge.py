@@ -20,6 +20,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, stressed, without_contents
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
+from harness.judge.sampled import at_kept_places
 from harness.judge.subject import Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
@@ -37,7 +38,11 @@ TRIALS: tuple[tuple[int, str], ...] = (
 """Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
 
 
+MOST_VERIFIED, VERIFIED_S, VERIFIED_BYTES = 7, 5e-3, 1 << 26
+"""Calls of a verified round that are held against the reference besides the last: at most so many, and no more than
+the reference takes so many seconds for and have so many bytes of outputs; one in any case."""
 TRACED_CALLS = 3
+_DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
@@ -58,7 +63,7 @@ class Bench:
 class Finding:
     """What came of it. `phases_s` are seconds by phase, in order.
 
-    `evict_s` is the median time that the judge's eviction took before the candidate's rounds, None without timing;
+    `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
     """
 
@@ -132,6 +137,7 @@ class _Case:
         self._weights = -1
         self._sets: InputSets | None = None
         self._trials = 0
+        self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
         self._bitwise: bool | None = None
         self._hint = ""
@@ -195,6 +201,8 @@ class _Case:
         expected = self._expected(contents, sets, kind, seed)
         if expected is None:
             return
+        if kind != "nominal":
+            self._stressed_kinds.append(kind)
         if contents.spared and self._oracle.changes_inputs:
             sets.write(0, contents.get())
             contents.spare()
@@ -279,7 +287,7 @@ class _Case:
         found = compare(output, expected, self._tolerance)
         self._trials += 1
         if isinstance(found, Disagreement):
-            detail = found.detail + self._hint
+            detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=trial, mismatch=found.mismatch))
         self._agreement = self._agreement | found
 
@@ -291,6 +299,7 @@ class _Case:
             self._use_weights(0)
             drawn = self._contents("nominal").get()
             example = without_contents(drawn)
+            kind = self._timed_kind(drawn)
             self._drop_sets()
             # By the faster of the two: its rounds are the shorter ones.
             call_s = min(self._estimate(drawn, plan.bytes_budget), self._audit.call_s or 1.0)
@@ -314,7 +323,7 @@ class _Case:
                         self._candidate,
                         reference,
                         sets,
-                        draw=lambda: self._contents("nominal"),
+                        draw=lambda: self._contents(kind),
                         device=self._bench.clock,
                         verify=self._verify_round,
                         choose=self._choose,
@@ -337,12 +346,24 @@ class _Case:
             return self._candidate.trace([call % self._sets.count for call in range(TRACED_CALLS)])
         return None
 
-    def _choose(self, calls: int) -> Iterable[int]:
-        """Which of so many calls to verify: the last one, which unfinished work would miss, and any other.
+    def _timed_kind(self, drawn: list[Any]) -> str:
+        """The kind of inputs to time on: nominal ones, where they do not come out alike each time they are drawn.
 
-        Of a reference that draws random numbers only the first, which alone is seeded.
+        Whoever remembers answers would know those. `drawn` are nominal ones.
         """
-        return (0,) if self._audit.random else {calls - 1, secrets.randbelow(calls)}
+        if not self._stressed_kinds or size_of(drawn) > LARGE_BYTES:
+            return "nominal"
+        return self._stressed_kinds[0] if same(drawn, self._contents("nominal").get()) else "nominal"
+
+    def _choose(self, calls: int) -> Iterable[int]:
+        """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random.
+
+        As many as are cheap to verify: who leaves out some calls in the hope that others are looked at pays for it.
+        """
+        by_time = int(VERIFIED_S / max(self._audit.call_s, 1e-9))
+        by_memory = VERIFIED_BYTES // max(1, self._output_bytes)
+        others = max(1, min(MOST_VERIFIED, by_time, by_memory))
+        return {calls - 1, *(secrets.randbelow(calls) for _ in range(others))}
 
     def _estimate(self, example: list[Any], bytes_budget: int) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""
@@ -372,8 +393,9 @@ class _Case:
             (output,) = subject.outputs([call])
             self._check_aliases(self._sets, [output], "timed")
             inputs = self._sets.arguments(of.slot) if of.contents.spared else of.contents.get()
-            expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
-            self._hold(output, expected, "timed")
+            before = call if self._audit.random else 0
+            expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed, calls_before=before)
+            self._hold(*at_kept_places(output, expected), "timed")
             del output, expected, inputs
             if not self._oracle.changes_inputs:
                 self._check_memory(self._sets, of.contents, "timed", of.slot)

@@ -32,14 +32,17 @@ class Oracle:
         self.changes_inputs = False
         self.aliases_inputs = False
 
-    def expected(self, inputs: list[Any], *, seed: int = 0) -> Expected:
+    def expected(self, inputs: list[Any], *, seed: int = 0, calls_before: int = 0) -> Expected:
         """The reference's outputs with torch's generators seeded by `seed`, for references that draw random numbers.
 
-        `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs share
-        memory with inputs. Raises ReferenceRaised.
+        So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
+        alone. `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs
+        share memory with inputs. Raises ReferenceRaised.
         """
-        doubled = self._doubled(inputs)  # before they can be changed
+        doubled = None if calls_before else self._doubled(inputs)  # before they can be changed
         seed_everything(seed)
+        for _ in range(calls_before):
+            self._call(self.model, inputs)
         versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
         like = self._call(self.model, inputs)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
@@ -94,10 +97,12 @@ class Oracle:
             raise ReferenceRaised(f"{type(error).__name__}: {error}") from error
 
 
-def reference_must_run(oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0) -> Expected:
+def reference_must_run(
+    oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0, calls_before: int = 0
+) -> Expected:
     """The reference's outputs on nominal inputs, where raising is the problem's own fault: a ProblemError."""
     try:
-        return oracle.expected(inputs, seed=seed)
+        return oracle.expected(inputs, seed=seed, calls_before=calls_before)
     except ReferenceRaised as error:
         raise ProblemError(f"problem {title}: the reference raised on its own inputs: {error}") from error
 

@@ -51,6 +51,22 @@ class Elsewhere:
     device: str
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """Stands for a large output tensor of which elements at random places were kept.
+
+    `places` are flat indices of a tensor of this shape, `values` the elements there, both of one dimension.
+    """
+
+    shape: tuple[int, ...]
+    places: Any
+    values: Any
+
+
+class Unsettled(Exception):
+    """Outputs that were to be kept lie elsewhere, or otherwise, than could be known while the subject was frozen."""
+
+
 class Subject(Protocol):
     """Something that can be built from a seed and called on inputs that lie in shared memory.
 
@@ -81,14 +97,16 @@ class Subject(Protocol):
     def snapshot(self, calls: Sequence[int]) -> None:
         """Keep the outputs of these calls of the last round as they are now; `outputs` then returns those.
 
-        For a frozen subject. Outputs whose place or size cannot be known without asking the subject are not kept.
+        For a frozen subject. Where place or size of an output cannot be known without asking the subject, `outputs`
+        raises Unsettled; large outputs are kept in part, and what is read later has to agree with that.
         """
 
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         """The outputs of these calls of the last round.
 
         Nested lists, tuples and dicts of plain values and torch tensors on the judge's device, `Opaque` or
-        `Elsewhere` where a tensor should be. Device tensors may be views that are gone after `release`.
+        `Elsewhere` where a tensor should be, `Sampled` for a large one of a snapshot. Device tensors may be views that
+        are gone after `release`.
         """
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:

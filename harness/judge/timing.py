@@ -4,8 +4,8 @@ One round: the judge writes fresh contents into N input sets while the subject i
 the contents, evicts them from the last cache and says *go*; the subject calls its model once per set, waits for its
 device and says *done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject
 left running on the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift
-cancels. Contents and the order of the slots never repeat, and the last output and a random one of randomly chosen
-rounds are compared as they stood when the clock stopped.
+cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat, and the last output and
+random ones of randomly chosen rounds are compared as they stood when the clock stopped.
 
 A round costs something even when it calls nothing: the hand-over, and on a GPU the switches between the judge's
 context and the worker's (about 0.15 ms each on an H200, within 3 microseconds when both sides wait awake). That cost
@@ -21,9 +21,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import conclusion, ratio_of_medians, with_repeatability
-from harness.judge.subject import Subject
+from harness.judge.subject import Subject, Unsettled
 from harness.schema.record import Conditions, Timing, TraceWhen
 
 ROUND_S = 4e-3
@@ -35,7 +36,10 @@ WARM_UP_ROUNDS = 2
 EMPTY_ROUNDS = 8
 INTERVAL_WIDTH = 0.01
 """Rounds stop once the interval of the speed-up is narrower than this share of it."""
-VERIFIED_SHARE = 0.3
+VERIFIED_SHARE = 0.5
+MOST_UNSETTLED = 3
+"""So many verified rounds of a measurement may have outputs that lie where nobody could know when the clock stopped: a
+caching allocator settles within one. They are repeated and do not count."""
 SINGLE_CALLS = 15
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
@@ -122,7 +126,10 @@ Verify = Callable[[Subject, dict[int, Written], int], None]
 
 @dataclass(frozen=True)
 class Measured:
-    """The timing, and the median seconds that the judge's own eviction took just before the candidate's rounds."""
+    """The timing, and the median seconds that the judge's own eviction took before the rounds of one side, the longer.
+
+    What a candidate keeps the device busy with may stop for its own rounds and go on in the other's.
+    """
 
     timing: Timing
     evict_s: float
@@ -161,7 +168,9 @@ def measure(
         def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
             nonlocal last
             if tight and last is not subject:
-                (reference if subject is candidate else candidate).release(trim=True)
+                other = reference if subject is candidate else candidate
+                other.release(trim=True)
+                other.freeze()
                 last = subject
                 one_round(subject, keep=False)  # which asks for the memory anew
             last = subject
@@ -174,10 +183,12 @@ def measure(
         started = time.monotonic()
         chance = random.SystemRandom()
         mine, theirs = taken[id(candidate)], taken[id(reference)]
+        first, second = candidate, reference
         while True:
             # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then
-            # BAAB share both out.
-            first, second = (candidate, reference) if len(mine.round_s) % 4 == 0 else (reference, candidate)
+            # BAAB share both out. Which of them comes first nobody can know, or he could leave work for the other.
+            if len(mine.round_s) % 4 or chance.random() < 0.5:
+                first, second = second, first
             for subject in (first, second, second, first):
                 one_round(subject, check=subject is candidate and chance.random() < VERIFIED_SHARE)
             rounds = len(mine.round_s)
@@ -188,7 +199,7 @@ def measure(
             if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
                 break
         stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
-        evict_s = median(clock.evict_s[id(candidate)])
+        evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         alone: list[float | None] = [None, None]
         if plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3:
             single_s = clock.hand_over(candidate, reference, slots=1)
@@ -228,14 +239,17 @@ class _Clock:
     ) -> None:
         self._sets, self._draw, self._device, self._verify, self._choose = sets, draw, device, verify, choose
         self._chance = random.SystemRandom()
+        self._unsettled = 0
         self.evict_s: dict[int, list[float]] = {}
 
     def round(self, subject: Subject, samples: Samples | None, *, check: bool, look: bool) -> None:
         """`check` has its outputs verified; `look` only has them read, so that both sides' memory is mapped alike."""
-        order = self._order()
-        calls = set(self._choose(len(order))) if check and self._verify else set()
-        written = self._write(order, keep=calls)
-        self._run(subject, order, samples, written, look=look)
+        done = False
+        while not done:
+            order = self._order()
+            calls = set(self._choose(len(order))) if check and self._verify else set()
+            written = self._write(order, keep=calls)
+            done = self._run(subject, order, samples, written, look=look)
 
     def hand_over(self, candidate: Subject, reference: Subject, *, slots: int) -> float:
         """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
@@ -273,14 +287,16 @@ class _Clock:
 
         Whoever computed the whole round on its first call now has outputs of contents that are no longer there.
         """
-        order = self._order()
-        self._write(order, keep=())
-        half = len(order) // 2
-        if half:
-            self._run(subject, order[:half], None, {})
-        rest = order[half:]
-        calls = set(self._choose(len(rest))) if self._verify else set()
-        self._run(subject, rest, None, self._write(rest, keep=calls))
+        done = False
+        while not done:
+            order = self._order()
+            self._write(order, keep=())
+            half = len(order) // 2
+            if half:
+                self._run(subject, order[:half], None, {})
+            rest = order[half:]
+            calls = set(self._choose(len(rest))) if self._verify else set()
+            done = self._run(subject, rest, None, self._write(rest, keep=calls))
 
     def _order(self) -> list[int]:
         order = list(range(self._sets.count))
@@ -305,22 +321,35 @@ class _Clock:
         written: dict[int, Written],
         *,
         look: bool = False,
-    ) -> None:
+    ) -> bool:
+        """One round on what is written. False where it was to be verified and could not be: it does not count."""
         seconds, device_ms, seed = self._timed(subject, order)
+        settled = True
         if written and self._verify:
             subject.snapshot(sorted(written))
-            self._verify(subject, written, seed)
+            try:
+                self._verify(subject, written, seed)
+            except Unsettled:
+                settled = False
+                self._count_unsettled()
         if look:
             subject.outputs([len(order) - 1])
         subject.release()
         subject.freeze()
-        if samples is not None:
+        if samples is not None and settled:
             samples.round_s.append(seconds)
             if device_ms is not None:
                 samples.device_ms.append(device_ms / len(order))
             reading = self._device.read()
             if reading is not None:
                 samples.readings.append(reading)
+        return settled
+
+    def _count_unsettled(self) -> None:
+        self._unsettled += 1
+        if self._unsettled > MOST_UNSETTLED:
+            detail = "its outputs lay elsewhere or otherwise each time, so that they could not be read in time"
+            raise SubjectFailed("protocol", detail)
 
     def _timed(self, subject: Subject, order: Sequence[int]) -> tuple[float, float | None, int]:
         """Evict, say go, wait: the seconds of the round, its device milliseconds, and the seed it ran under."""

@@ -19,6 +19,8 @@ BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
 
 _EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
 MAX_BUILDS = 32  # extensions of one candidate
+MAX_BUILDS_S = 1200.0  # what they may have taken together before another is begun
+_LOG = 1 << 20  # characters that are kept of a log
 
 
 WORKER_ENTRY = "harness.worker.serve:main"
@@ -29,8 +31,8 @@ class BuildRefused(SubjectFailed):
     """An extension of the candidate did not build."""
 
     def __init__(self, failure: BuildFailure) -> None:
-        reason: Reason = failure.reason
-        super().__init__(reason, failure.detail, failure.log)
+        reason: Reason = failure.reason  # where a worker tells of it, what it says is as long as it likes
+        super().__init__(reason, _first_line(failure.detail), failure.log[-_LOG:])
         self.failure = failure
 
 
@@ -43,7 +45,7 @@ class Conversation:
 
     def __init__(self, worker: Worker, channel: Channel, build: BuildAnswer) -> None:
         self._worker, self._channel, self._build = worker, channel, build
-        self._builds = 0
+        self._builds, self._builds_s = 0, 0.0
 
     @property
     def pid(self) -> int:
@@ -103,6 +105,9 @@ class Conversation:
         self._builds += 1
         if self._builds > MAX_BUILDS:
             raise SubjectFailed("protocol", f"asked for more than {MAX_BUILDS} builds", self._end().log)
+        if self._builds_s > MAX_BUILDS_S:
+            detail = f"its builds took more than {MAX_BUILDS_S:g} s together"
+            raise SubjectFailed("timeout", detail, self._end().log)
         started = time.monotonic()
         outcome = self._build(message.request)
         try:
@@ -115,7 +120,9 @@ class Conversation:
                 self._channel.send(Built(failure=outcome))
         except Closed:
             raise self._died() from None
-        return time.monotonic() - started
+        seconds = time.monotonic() - started
+        self._builds_s += seconds
+        return seconds
 
     def _raised(self, message: Raised) -> SubjectFailed:
         if message.kind == "build" and message.failure is not None:

@@ -6,7 +6,7 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import torch
 from harness.errors import DeviceError, SandboxError
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
-from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace
+from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.pipeline.conversation import Conversation
+from harness.pipeline.kept import Kept, Mapping, Source, keep, mappings_of
 from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
@@ -59,11 +60,14 @@ from harness.wire.values import (
 
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
 _SNAPSHOT_BYTES = 1 << 29
-"""Outputs larger than this are not kept: calls that write them take longer than asking for them does."""
-
-
-_Kept = dict[int, tuple[str, torch.Tensor]]
-"""Copies of outputs by address, each with the handle of the allocation that it was read from ("" on the host)."""
+"""Of the outputs of a call that are larger than this only some elements are kept."""
+_STOPPING_S = 0.5
+"""What a worker's threads may take until they have all stopped; those in the hands of a driver take longest."""
+_MOST_PASSES = 100
+"""Looks at a worker's processes until none is new. Who leaves as soon as it has started another is new each time."""
+_GONE = 1 << 62
+_STRAY_CPU_NS = 500_000
+"""CPU time that a process may use while it is stopped: a thread that was in the kernel's hands may end there first."""
 
 
 class WorkerSubject:
@@ -92,9 +96,10 @@ class WorkerSubject:
         self._sets: tuple[int, InputSets, int] | None = None
         self._has_contents = False
         self._done: Done | None = None
-        self._frozen: list[int] = []
+        self._frozen: dict[int, int] = {}
+        self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
-        self._kept: dict[int, _Kept] = {}
+        self._kept: dict[int, dict[int, list[Kept]]] = {}
         self._opened: dict[str, tuple[DeviceHandle, int]] = {}
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
@@ -134,12 +139,17 @@ class WorkerSubject:
         if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
             with suppress(OSError):
                 os.sched_setaffinity(self._talk.pid, {self._core})
-        frozen = [self._talk.pid, *_orphans(self._talk.pid)]
-        for pid in frozen:  # grows: who is stopped starts nobody, so its children are known for good
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
-                frozen.extend(processes.children(pid))
-        self._frozen = frozen
+        stopped: list[int] = []
+        passes = 0
+        while fresh := [pid for pid in _family(self._talk.pid) if pid not in stopped]:
+            for pid in fresh:  # who is stopped starts nobody: once nobody is new, all are
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+            stopped += fresh
+            passes += 1
+            if passes > _MOST_PASSES:
+                raise SubjectFailed("protocol", "started processes faster than they could be stopped between rounds")
+        self._frozen = _cpu_ns_once_stopped(stopped)
 
     def wake(self) -> None:
         self._thaw()
@@ -174,28 +184,62 @@ class WorkerSubject:
 
     def snapshot(self, calls: Sequence[int]) -> None:
         assert self._done is not None
-        if sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) > _SNAPSHOT_BYTES:
+        if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
             return
+        whole = sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) <= _SNAPSHOT_BYTES
+        self._locate_sets()
         for call in calls:
             addresses = self._done.addresses[call]
-            if len(addresses) == len(self._layout):  # the layout is the one described last
-                copies = sorted(self._copies(addresses), key=lambda copy: copy[1][1].numel())
-                self._kept[call] = dict(copies)  # of outputs that begin at one address the longest
+            self._kept[call] = {}
+            if len(addresses) != len(self._layout):  # that of the outputs described last
+                continue
+            for address, leaf in zip(addresses, self._layout, strict=True):
+                kept = self._keep(address, leaf, whole=whole)
+                if kept is not None:  # several outputs may begin at one address
+                    self._kept[call].setdefault(address, []).append(kept)
 
-    def _copies(self, addresses: Sequence[int]) -> Iterator[tuple[int, tuple[str, torch.Tensor]]]:
-        for address, leaf in zip(addresses, self._layout, strict=True):
-            size = leaf.span * element_size(leaf.dtype)
-            if self._device.type == "cuda":
-                entry = self._holder(address, size)
-                if entry is not None:
-                    held, mapped = entry
-                    copy = device_bytes(mapped + address - held.base, size, 0).clone()
-                    yield address, (held.handle, copy)
-            else:
-                copy = torch.empty(size, dtype=torch.uint8)
-                with suppress(OSError):  # a layout that changed: what is described afterwards decides
-                    read_process(self._talk.pid, address, copy)
-                    yield address, ("", copy)
+    def _keep(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
+        """What is at an address now; None where nothing can be, by what was described so far."""
+        size = leaf.span * element_size(leaf.dtype)
+        source = self._in_sets(address, size)
+        if source is None and self._device.type == "cuda":
+            source = self._in_allocation(address, size)
+        elif source is None:
+            source = Source(self._talk.pid, address)
+        with suppress(OSError):  # a layout that changed: what is described afterwards tells
+            return keep(source, leaf, whole=whole) if source is not None and leaf.elements else None
+        return None
+
+    def _in_allocation(self, address: int, size: int) -> Source | None:
+        for held, mapped in self._opened.values():
+            end = held.base + held.size
+            if held.base <= address and address + size <= end:
+                raw = device_bytes(mapped + address - held.base, end - address, 0)
+                return Source(self._talk.pid, address, held.handle, raw)
+        return None
+
+    def _locate_sets(self) -> None:
+        """Where the worker sees the sets. On the host by the kernel's account, as it may map them more than once."""
+        self._mappings = []
+        if self._sets is None:
+            return
+        _, sets, base = self._sets
+        self._mappings = [Mapping(base, base + sets.arena.size, 0)]
+        if isinstance(sets.arena, HostArena):
+            with suppress(OSError):
+                descriptor = sets.arena.descriptor()
+                try:
+                    self._mappings = mappings_of(self._talk.pid, descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def _in_sets(self, address: int, size: int) -> Source | None:
+        for mapping in self._mappings:
+            if mapping.start <= address and address + size <= mapping.end:
+                assert self._sets is not None
+                start = mapping.offset + address - mapping.start
+                return Source(self._talk.pid, address, "", self._sets[1].arena.bytes()[start:])
+        return None
 
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         assert self._done is not None
@@ -205,6 +249,7 @@ class WorkerSubject:
         if copied is not None:
             copied.take()
         self.substitutions = answer.substitutions
+        self._locate_sets()
         if len(answer.outputs) != len(calls):
             raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
         for call, output in zip(calls, answer.outputs, strict=True):
@@ -215,7 +260,7 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
         try:
             found = [
-                self._read(output, answer, self._kept.get(call, {}))
+                self._read(output, answer, self._kept.get(call))
                 for call, output in zip(calls, answer.outputs, strict=True)
             ]
         except ValueError as error:
@@ -241,10 +286,14 @@ class WorkerSubject:
         self._close_opened()
 
     def _thaw(self) -> None:
-        for pid in reversed(self._frozen):
+        frozen, self._frozen = self._frozen, {}
+        alive = _cpu_ns(self._talk.pid) != _GONE  # or the next question tells how it ended
+        ran = any(_cpu_ns(pid) > before_ns + _STRAY_CPU_NS for pid, before_ns in frozen.items())
+        if ran and alive:  # or ended: by a timer of its own that sends SIGCONT or SIGKILL
+            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        for pid in reversed(frozen):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        self._frozen = []
 
     # ---- sharing -----------------------------------------------------------------------------------------------
 
@@ -287,8 +336,11 @@ class WorkerSubject:
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
-    def _read(self, output: Value, described: Described, kept: _Kept) -> Any:
-        """The output as the judge sees it. Raises ValueError for a description that cannot be true."""
+    def _read(self, output: Value, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
+        """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
+
+        Raises ValueError for a description that cannot be true, Unsettled for one that is not of what was kept.
+        """
         match output:
             case TensorValue():
                 return self._read_tensor(output, described, kept)
@@ -304,7 +356,7 @@ class WorkerSubject:
             case _:
                 return decode(output, lambda leaf: None)
 
-    def _read_tensor(self, leaf: TensorValue, described: Described, kept: _Kept) -> Any:
+    def _read_tensor(self, leaf: TensorValue, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
         if leaf.device != self._device.type:
             return Elsewhere(leaf.device)
         size = leaf.span * element_size(leaf.dtype)
@@ -312,18 +364,41 @@ class WorkerSubject:
             raise ValueError("shape and strides differ in length")
         if not leaf.elements:
             return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
-        if self._sets is not None:
-            _, sets, base = self._sets
-            if base <= leaf.offset and leaf.offset + size <= base + sets.arena.size:
-                return view(sets.arena.bytes(), leaf, leaf.offset - base)
-        if self._copied_arena() is not None:
+        if self._copied_arena() is not None and self._in_sets(leaf.offset, size) is None:
             return view(self._read_copy(leaf.offset, size, described.copies).to(self._device), leaf, 0)
-        if self._device.type == "cuda":
-            return self._read_device(leaf, size, described.handles, kept)
-        found = kept.get(leaf.offset)
-        if found is not None and found[1].numel() >= size:
-            return view(found[1], leaf, 0)
+        source = self._in_sets(leaf.offset, size)
+        entry = self._entry(leaf.offset, size, described.handles) if source is None else None
+        if kept is None:
+            return self._read_now(leaf, size, source, entry)
+        if entry is not None:
+            self._open(entry)  # for the next time
+        handle = entry.handle if entry else ""
+        fitting = (one for one in kept.get(leaf.offset, ()) if one.covers(leaf) and one.source.handle == handle)
+        found = next(fitting, None)
+        if found is None:
+            raise Unsettled
+        if source is not None:  # seen where it lies, so that it shows what it is: an input
+            if not found.unchanged():
+                raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
+            return self._read_now(leaf, size, source, entry)
+        return view(found.data, leaf, 0) if found.places is None else found.sampled()
+
+    def _read_now(self, leaf: TensorValue, size: int, source: Source | None, entry: DeviceHandle | None) -> Any:
+        if source is not None:
+            assert source.mapped is not None
+            return view(source.mapped, leaf, 0)
+        if entry is not None:
+            return view(device_bytes(self._open(entry) + leaf.offset - entry.base, size, 0), leaf, 0)
         return view(self._read_host(leaf.offset, size), leaf, 0)
+
+    def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
+        """The device allocation that holds an output; None on the host."""
+        if self._device.type != "cuda":
+            return None
+        for entry in handles:
+            if entry.base <= address and address + size <= entry.base + entry.size:
+                return entry
+        raise ValueError("a device output without a handle to the memory that holds it")
 
     def _read_copy(self, address: int, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
         for copy in copies:
@@ -348,16 +423,6 @@ class WorkerSubject:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
         return copy
 
-    def _read_device(self, leaf: TensorValue, size: int, handles: Sequence[DeviceHandle], kept: _Kept) -> torch.Tensor:
-        for entry in handles:
-            if entry.base <= leaf.offset and leaf.offset + size <= entry.base + entry.size:
-                handle, raw = kept.get(leaf.offset, ("", None))
-                if raw is None or handle != entry.handle or raw.numel() < size:
-                    raw = device_bytes(self._open(entry) + leaf.offset - entry.base, size, 0)
-                found: torch.Tensor = view(raw, leaf, 0)
-                return found
-        raise ValueError("a device output without a handle to the memory that holds it")
-
     def _open(self, entry: DeviceHandle) -> int:
         """Where the allocation is mapped here; it stays so, because opening takes long and torch keeps its own."""
         assert self._driver is not None
@@ -372,12 +437,6 @@ class WorkerSubject:
                 raise ValueError(f"a device handle that cannot be opened: {error}") from error
         return self._opened[entry.handle][1]
 
-    def _holder(self, address: int, size: int) -> tuple[DeviceHandle, int] | None:
-        for held, mapped in self._opened.values():
-            if held.base <= address and address + size <= held.base + held.size:
-                return held, mapped
-        return None
-
     def _close_opened(self) -> None:
         if self._driver is not None and self._opened:
             torch.cuda.synchronize()
@@ -388,6 +447,31 @@ class WorkerSubject:
 
 def _overlap(one: DeviceHandle, other: DeviceHandle) -> bool:
     return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _family(pid: int) -> list[int]:
+    """A worker and what it started, as far as that can be seen at one moment."""
+    found = [pid, *_orphans(pid)]
+    return [*found, *(below for one in found for below in processes.descendants(one))]
+
+
+def _cpu_ns(pid: int) -> int:
+    """CPU time that all threads of a process have used, in nanoseconds; for one that is gone more than any can have."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # the process's CPU clock, as clock_getcpuclockid(3) names it
+    except OSError:
+        return _GONE
+
+
+def _cpu_ns_once_stopped(pids: Sequence[int]) -> dict[int, int]:
+    """The CPU time of each process once all of its threads have stopped: a signal takes a moment to arrive.
+
+    Those that have ended are left out: they are reaped at any moment.
+    """
+    deadline = time.monotonic() + _STOPPING_S
+    while time.monotonic() < deadline and not all(processes.is_stopped(pid) for pid in pids):
+        time.sleep(1e-4)
+    return {pid: _cpu_ns(pid) for pid in pids if processes.usage(pid) is not None}
 
 
 def _orphans(pid: int) -> list[int]:

@@ -88,6 +88,16 @@ def usage(pid: int) -> Usage | None:
     return None
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped every thread of `pid`, or ended it."""
+    with contextlib.suppress(*_GONE):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(*_GONE):
+                if _read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split(maxsplit=1)[0] not in "TtZX":
+                    return False
+    return True
+
+
 def proportional_bytes(pid: int) -> int | None:
     """Memory of `pid` with shared pages split among their sharers; 0 where it is gone, None where nobody tells."""
     try:

@@ -13,6 +13,8 @@ from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.record import CompileMode
 from harness.wire.values import Size, Value
 
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
 # ---- judge to worker -------------------------------------------------------------------------------------------
 
 
@@ -192,7 +194,7 @@ class Done(Frozen):
 
     say: Literal["done"] = "done"
     addresses: Annotated[tuple[tuple[Size, ...], ...], Field(max_length=100_000)]
-    device_ms: float | None = None
+    device_ms: Duration | None = None
 
 
 class DeviceHandle(Frozen):
@@ -221,22 +223,22 @@ class Described(Frozen):
     outputs: Annotated[tuple[Value, ...], Field(max_length=10_000)]
     handles: Annotated[tuple[DeviceHandle, ...], Field(max_length=10_000)] = ()
     copies: Annotated[tuple[HostCopy, ...], Field(max_length=100_000)] = ()
-    substitutions: Annotated[tuple[str, ...], Field(max_length=1_000)] = ()
+    substitutions: Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=1_000)] = ()
 
 
 class KernelTime(Frozen):
     """Device microseconds and launches of one kernel over all traced calls; on a CPU, of one torch operator."""
 
     name: Annotated[str, Field(max_length=4_000)]
-    us: float
-    launches: int
+    us: Duration
+    launches: Size
 
 
 class Traced(Frozen):
     """What the profiler saw; `us` is the time of all traced calls. An explanation, believed by nobody."""
 
     say: Literal["traced"] = "traced"
-    us: float
+    us: Duration
     kernels: Annotated[tuple[KernelTime, ...], Field(max_length=10_000)]
 
 

@@ -189,3 +189,60 @@ def test_a_candidate_that_is_right_only_at_first_is_caught_in_a_timed_round(judg
 
     verdict = judge_function(RELU, forward, timed=True).verdict
     assert (verdict.kind, verdict.trial) == ("wrong", "timed")
+
+
+DROPOUT = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.dropout(x, 0.5, training=True)
+def get_inputs():
+    return [torch.rand(64, 64)]
+def get_init_inputs():
+    return []
+"""
+
+CONSTANT = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.tanh(x)
+def get_inputs():
+    return [torch.linspace(-1, 1, 4096)]
+def get_init_inputs():
+    return []
+"""
+
+
+def test_every_call_of_a_round_draws_what_the_reference_would(judge_function):
+    finding = judge_function(DROPOUT, lambda x: torch.nn.functional.dropout(x, 0.5, training=True), timed=True)
+    assert finding.verdict.kind == "correct"
+
+
+def test_of_a_round_that_draws_random_numbers_not_only_the_first_call_is_verified(judge_function):
+    seen = []
+
+    def forward(x):
+        seen.append(torch.initial_seed())
+        first = len(seen) < 2 or seen[-1] != seen[-2]
+        return torch.nn.functional.dropout(x, 0.5, training=True) if first else torch.zeros_like(x)
+
+    finding = judge_function(DROPOUT, forward, timed=True)
+    assert (finding.verdict.kind, finding.verdict.trial) == ("wrong", "timed")
+
+
+def test_inputs_that_never_change_are_not_what_is_timed(judge_function):
+    seen = set()
+
+    def forward(x):
+        seen.add(float(x[1]))
+        return torch.tanh(x)
+
+    judge_function(CONSTANT, forward, timed=True)
+    assert len(seen) > 12  # six trials see other values too
+
+
+def test_what_a_disagreement_says_is_bounded(judge_function):
+    finding = judge_function(RELU, lambda x: Opaque("A" * 1_000_000))
+    assert finding.verdict.reason == "structure"
+    assert len(finding.verdict.detail) < 5_000

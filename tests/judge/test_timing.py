@@ -5,9 +5,10 @@ from contextlib import nullcontext
 import pytest
 import torch
 
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import with_repeatability
-from harness.judge.subject import Round
+from harness.judge.subject import Round, Unsettled
 from harness.judge.timing import Plan, Reading, Samples, conditions, measure, sets_for
 from harness.schema import Interval
 from harness.wire.memory import HostArena
@@ -18,6 +19,7 @@ class Recorder:
 
     def __init__(self, log, name):
         self.log, self.name, self.frozen = log, name, False
+        self.other = None
 
     def freeze(self):
         self.frozen = True
@@ -27,6 +29,7 @@ class Recorder:
 
     def round(self, slots, *, seed):
         assert not self.frozen
+        assert self.other is None or self.other.frozen
         seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
         self.log.append((self.name, list(slots), seen))
         return Round(1e-3 + 1e-3 * len(slots), len(slots))
@@ -38,6 +41,7 @@ class Recorder:
         return [None for _ in calls]
 
     def release(self, *, poison=False, trim=False):
+        self.frozen = False
         if trim:
             self.log.append((self.name, "trim", []))
 
@@ -56,7 +60,7 @@ class Quiet:
         return None
 
 
-def run(count=4, *, tight=False, verify=None):
+def run(count=4, *, tight=False, verify=None, watched=False):
     log = []
     drawn = iter(range(1, 1_000_000))
 
@@ -67,6 +71,8 @@ def run(count=4, *, tight=False, verify=None):
     sets = InputSets([torch.zeros(8)], count, HostArena)
     candidate, reference = Recorder(log, "candidate"), Recorder(log, "reference")
     candidate.inputs = reference.inputs = sets
+    if watched:
+        reference.other = candidate
     measured = measure(
         candidate,
         reference,
@@ -121,6 +127,39 @@ def test_where_memory_is_tight_one_side_gives_its_own_back_before_the_other_s_tu
         elif what:
             assert holder in (None, name)
             holder = name
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_once_both_had_a_turn_nobody_is_awake_in_the_other_s(tight):
+    _, log = run(1, tight=tight, watched=True)
+    assert {name for name, _, _ in log} == {"candidate", "reference"}
+
+
+def test_whose_turn_comes_first_nobody_can_know():
+    orders = set()
+    for _ in range(40):
+        _, log = run(2)
+        orders.add(tuple(name for name, what, _ in log if what not in ([], "trim"))[4:8])
+    assert len(orders) == 2
+
+
+def test_a_round_whose_outputs_could_not_be_kept_is_repeated_and_does_not_count():
+    tries = iter([True, False, True])
+
+    def verify(subject, written, seed):
+        if next(tries, False):
+            raise Unsettled
+
+    measured, _ = run(2, verify=verify)
+    assert measured.timing.rounds == len(measured.timing.candidate_samples_ms) == 10
+
+
+def test_who_lays_outputs_elsewhere_each_time_has_failed():
+    def verify(subject, written, seed):
+        raise Unsettled
+
+    with pytest.raises(SubjectFailed, match="could not be read in time"):
+        run(2, verify=verify)
 
 
 def test_a_hand_over_that_is_overrated_leaves_a_tenth():

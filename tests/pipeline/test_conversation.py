@@ -233,6 +233,26 @@ def test_builds_without_end_break_the_protocol(stage):
     assert one.worker.killed
 
 
+def test_builds_that_each_take_long_do_not_take_for_ever(stage, monkeypatch):
+    monkeypatch.setattr("harness.pipeline.conversation.MAX_BUILDS_S", 0.0)
+    one = stage(ended=None)
+    for _ in range(2):
+        one.theirs.send(Build(request=BuildRequest(name="slow")))
+    failed = one.failure()
+    assert (failed.reason, len(one.requests)) == ("timeout", 1)
+
+
+def test_what_a_worker_says_of_a_failed_build_is_bounded(stage):
+    one = stage()
+    loud = FAILURE.model_copy(update={"detail": "x" * 1_000_000, "log": "y" * 3_000_000})
+    raised = Raised(during="call", kind="build", type="", message="", traceback="", failure=loud)
+    peer = threading.Thread(target=one.theirs.send, args=(raised,))  # more than a socket holds
+    peer.start()
+    failed = one.failure()
+    peer.join()
+    assert (len(failed.detail), len(failed.log)) == (2_000, 1 << 20)
+
+
 def test_a_request_to_a_dead_worker_is_its_death(stage):
     one = stage(ended=Exit(code=None, signal=6, cause="signal"))
     one.theirs.close()

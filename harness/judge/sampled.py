@@ -1,0 +1,39 @@
+"""Sampled outputs: a comparison at the places that were kept of a large output."""
+
+from typing import Any
+
+import torch
+
+from harness.judge.correctness import Expected
+from harness.judge.subject import Sampled
+
+
+def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:
+    """An output and what is expected of it, with only the kept elements where it is sampled.
+
+    Each sampled tensor becomes one of one dimension, and so does what is expected in its place. One of another shape
+    or dtype than expected becomes a tensor without contents, which a comparison names as what it is.
+    """
+    actual, like, exact = _narrowed(output, expected.like, expected.exact)
+    return actual, Expected(like=like, exact=exact)
+
+
+def _narrowed(actual: Any, like: Any, exact: Any) -> tuple[Any, Any, Any]:
+    if isinstance(actual, Sampled):
+        return _narrowed_tensor(actual, like, exact)
+    if isinstance(actual, dict) and isinstance(like, dict) and actual.keys() == like.keys():
+        found = {key: _narrowed(actual[key], like[key], exact[key]) for key in actual}
+        return tuple({key: parts[place] for key, parts in found.items()} for place in range(3))  # type: ignore[return-value]
+    if isinstance(actual, list | tuple) and isinstance(like, list | tuple) and len(actual) == len(like):
+        items = [_narrowed(*parts) for parts in zip(actual, like, exact, strict=True)]
+        columns = [[item[place] for item in items] for place in range(3)]
+        kinds = (type(actual), list if isinstance(like, list) else tuple, list)
+        return tuple(kind(column) for kind, column in zip(kinds, columns, strict=True))  # type: ignore[return-value]
+    return actual, like, exact
+
+
+def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(like, torch.Tensor) or tuple(like.shape) != actual.shape or like.dtype != actual.values.dtype:
+        return torch.empty(actual.shape, dtype=actual.values.dtype, device="meta"), like, exact
+    index = torch.unravel_index(actual.places.to(like.device), like.shape)
+    return actual.values.to(like.device), like[index], exact[index]

@@ -1,0 +1,35 @@
+"""Large outputs are compared at the places that were kept of them."""
+
+import pytest
+import torch
+
+from harness.judge.correctness import Agreement, Expected, compare
+from harness.judge.sampled import at_kept_places
+from harness.judge.subject import Sampled
+
+
+def sampled(tensor, places):
+    return Sampled(tuple(tensor.shape), torch.tensor(places), tensor.reshape(-1)[places].clone())
+
+
+def verdict(output, like):
+    exact = [one.double() for one in like] if isinstance(like, list) else like.double()
+    return compare(*at_kept_places(output, Expected(like, exact)))
+
+
+def test_kept_elements_are_held_against_their_own():
+    right = torch.randn(7, 9, 5).transpose(0, 2)
+    assert isinstance(verdict(sampled(right, [0, 17, 314]), right), Agreement)
+    wrong = right.clone()
+    wrong[0, 3, 3] += 1  # at 3 * 7 + 3 of 5 x 9 x 7
+    assert verdict(sampled(wrong, [0, 24, 314]), right).reason == "values"
+
+
+def test_one_sampled_output_among_others_is_narrowed_alone():
+    right = [torch.randn(8), torch.randn(4, 4)]
+    assert isinstance(verdict([right[0], sampled(right[1], [3])], right), Agreement)
+
+
+@pytest.mark.parametrize(("other", "reason"), [(torch.zeros(3, 2), "shape"), (torch.zeros(2, 3).half(), "dtype")])
+def test_another_shape_or_dtype_is_named(other, reason):
+    assert verdict(sampled(other, [1]), torch.zeros(2, 3)).reason == reason
