@@ -101,6 +101,9 @@ class Subject(Protocol):
         raises Unsettled; large outputs are kept in part, and what is read later has to agree with that.
         """
 
+    def survey(self, calls: Sequence[int]) -> None:
+        """Learn where outputs of these calls of the last round lie, so that a snapshot finds them in later ones."""
+
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         """The outputs of these calls of the last round.
 

@@ -172,7 +172,7 @@ def measure(
                 other.release(trim=True)
                 other.freeze()
                 last = subject
-                one_round(subject, keep=False)  # which asks for the memory anew
+                one_round(subject, keep=False, look=True)  # which asks for the memory anew
             last = subject
             clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
 
@@ -243,7 +243,7 @@ class _Clock:
         self.evict_s: dict[int, list[float]] = {}
 
     def round(self, subject: Subject, samples: Samples | None, *, check: bool, look: bool) -> None:
-        """`check` has its outputs verified; `look` only has them read, so that both sides' memory is mapped alike."""
+        """`check` has its outputs verified; `look` has it found out where they lie, of both sides alike."""
         done = False
         while not done:
             order = self._order()
@@ -332,8 +332,8 @@ class _Clock:
             except Unsettled:
                 settled = False
                 self._count_unsettled()
-        if look:
-            subject.outputs([len(order) - 1])
+        if look or not settled:
+            subject.survey(range(len(order)))
         subject.release()
         subject.freeze()
         if samples is not None and settled:

@@ -6,8 +6,8 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 import os
 import signal
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -241,13 +241,37 @@ class WorkerSubject:
                 return Source(self._talk.pid, address, "", self._sets[1].arena.bytes()[start:])
         return None
 
+    def survey(self, calls: Sequence[int]) -> None:
+        if self._copied_arena() is not None:
+            return
+        if self._device.type != "cuda":
+            self._described(calls[-1:])  # what lies on the host can be read wherever it is
+            return
+        answer = self._described(calls)
+        with _as_described():
+            for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
+                size = leaf.span * element_size(leaf.dtype)
+                if leaf.elements and leaf.device == "cuda" and self._in_sets(leaf.offset, size) is None:
+                    entry = self._entry(leaf.offset, size, answer.handles)
+                    assert entry is not None
+                    self._open(entry)
+
     def outputs(self, calls: Sequence[int]) -> list[Any]:
-        assert self._done is not None
-        self._thaw()
-        answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+        answer = self._described(calls)
         copied = self._copied_arena()
         if copied is not None:
             copied.take()
+        with _as_described():
+            return [
+                self._read(output, answer, self._kept.get(call))
+                for call, output in zip(calls, answer.outputs, strict=True)
+            ]
+
+    def _described(self, calls: Sequence[int]) -> Described:
+        """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
+        assert self._done is not None
+        self._thaw()
+        answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
         self.substitutions = answer.substitutions
         self._locate_sets()
         if len(answer.outputs) != len(calls):
@@ -258,15 +282,8 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-        try:
-            found = [
-                self._read(output, answer, self._kept.get(call))
-                for call, output in zip(calls, answer.outputs, strict=True)
-            ]
-        except ValueError as error:
-            raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
         self._layout = tuple(tensors(answer.outputs[-1])) if answer.outputs else ()
-        return found
+        return answer
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
         self._thaw()
@@ -443,6 +460,15 @@ class WorkerSubject:
             for _, address in self._opened.values():
                 self._driver.close_ipc(address)
         self._opened.clear()
+
+
+@contextmanager
+def _as_described() -> Iterator[None]:
+    """Whatever of a description cannot be true is the worker's fault."""
+    try:
+        yield
+    except ValueError as error:
+        raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
 
 
 def _overlap(one: DeviceHandle, other: DeviceHandle) -> bool:

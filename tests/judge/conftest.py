@@ -57,6 +57,9 @@ class FunctionSubject:
     def snapshot(self, calls: Sequence[int]) -> None:
         pass
 
+    def survey(self, calls: Sequence[int]) -> None:
+        pass
+
     def outputs(self, calls: Sequence[int]) -> list[Any]:
         return [self._outputs[call] for call in calls]
 
