@@ -488,11 +488,14 @@ def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[
 
 
 def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None], seats: int) -> None:
-    """Judge several at a time; those that would disturb the others come last and alone."""
+    """Judge several at a time. Last and alone come those that would disturb the others, and those that may have been
+    disturbed by others, whose verdict is not the expected one.
+    """
     while len(session.seats) < seats:
         session.seats.append(JudgeSeat(session.zygote, session.seats[0].device))
     quiet = [case for case in cases if case.entry.threat not in ALONE]
-    for some, chairs in ((quiet, session.seats), ([case for case in cases if case not in quiet], session.seats[:1])):
+    alone = [case for case in cases if case not in quiet]
+    for some, chairs in ((quiet, session.seats), (alone, session.seats[:1])):
         for seat in chairs:
             seat.seated  # noqa: B018
 
@@ -510,7 +513,10 @@ def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, A
             builders=builders,
         )
         for row in stages:
-            add(row)
+            if row["as_expected"] or some is alone or seats == 1:
+                add(row)
+            else:
+                alone += [case for case in quiet if case.key == row["key"]]
 
 
 def run(entries: list[Entry], tiers: list[str], results: Results) -> None:

@@ -1,5 +1,6 @@
 """correct B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few of their elements.
 
+On a GPU: correct|failed/protocol
 Problem: ramp
 Twin: plain_ramp
 """
