@@ -62,7 +62,6 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
 _FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
-_COPIED_BYTES = 3 << 30  # what sets and outputs may take where every round copies them over the host
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -167,7 +166,7 @@ class JudgeProcess:
                     bench=self._bench,
                     plan=Plan(
                         budget_s=settings.timing_s,
-                        bytes_budget=min(free_bytes // 6, _COPIED_BYTES if self._copied else free_bytes),
+                        bytes_budget=free_bytes // 6,
                         memory_bytes=free_bytes,
                         singles=self._device.type == "cuda",
                         trace=settings.traced,
