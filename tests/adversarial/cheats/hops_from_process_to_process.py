@@ -1,4 +1,4 @@
-"""failed A12 (cpu): a process that replaces itself many times a second is never found when all are stopped, and
+"""failed|correct A12 (cpu): a process that replaces itself many times a second is never found when all are stopped, and
 keeps a core busy while it is the other's turn.
 
 Twin: plain_relu
