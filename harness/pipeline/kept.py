@@ -88,9 +88,8 @@ class Kept:
 def keep(source: Source, layout: TensorValue, *, whole: bool) -> Kept:
     """What an output that is laid out like this holds now. Raises OSError where there is no memory."""
     if not whole:
-        chance = torch.Generator().manual_seed(
-            secrets.randbits(62)
-        )  # torch's own drew the inputs, which tell its state
+        # Not torch's own generator: that drew the inputs, which tell its state.
+        chance = torch.Generator().manual_seed(secrets.randbits(62))
         places = torch.randint(0, layout.elements, (PLACES,), generator=chance)
         return Kept(source, layout, source.read_at(*_offsets(layout, places)), places)
     size = layout.span * element_size(layout.dtype)

@@ -388,9 +388,9 @@ class WorkerSubject:
             raise ValueError("shape and strides differ in length")
         if not leaf.elements:
             return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
-        if self._copied_arena() is not None and self._in_sets(leaf.offset, size) is None:
-            return view(self._read_copy(leaf.offset, size, described.copies).to(self._device), leaf, 0)
         source = self._in_sets(leaf.offset, size)
+        if self._copied_arena() is not None and source is None:
+            return view(self._read_copy(leaf.offset, size, described.copies).to(self._device), leaf, 0)
         entry = self._entry(leaf.offset, size, described.handles) if source is None else None
         if kept is None:
             return self._read_now(leaf, size, source, entry)
