@@ -127,6 +127,7 @@ class InputSets:
         # On the host emptying the cache takes some 20 ms, for which nobody may be awake who sees the contents.
         self.hidden = self._raw.is_cuda and (self.arena.size <= HIDDEN_BYTES or not self.arena.shared)
         self._written = self._raw.clone() if self.hidden and self.arena.shared else self._raw
+        self._places_written: dict[int, list[torch.Tensor]] = {}
 
     @staticmethod
     def size_of(example: list[Any]) -> int:
@@ -140,7 +141,9 @@ class InputSets:
 
     def write(self, slot: int, inputs: list[Any]) -> None:
         """Put `inputs` into a slot. Their shapes and dtypes must be those of the example."""
-        for place, value in zip(self._places(slot, self._written), leaves(inputs), strict=True):
+        if slot not in self._places_written:  # some thousand slots are written for a time
+            self._places_written[slot] = self._places(slot, self._written)
+        for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
             place.copy_(value)
 
     def reveal(self) -> None:
@@ -180,7 +183,7 @@ class InputSets:
         return [view(raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
 
     def close(self) -> None:
-        del self._raw, self._written
+        del self._raw, self._written, self._places_written
         self.arena.close()
 
 
