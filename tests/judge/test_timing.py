@@ -1,10 +1,13 @@
 """Rounds: what is written when, what is verified, and what the clock makes of it."""
 
+import itertools
+import random
 from contextlib import nullcontext
 
 import pytest
 import torch
 
+from harness.judge import timing
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import with_repeatability
@@ -62,7 +65,7 @@ class Quiet:
         return None
 
 
-def run(count=4, *, tight=False, verify=None, watched=False):
+def run(count=4, *, tight=False, verify=None, watched=False, plan=Plan(budget_s=0.0)):  # noqa: B008  # frozen
     log = []
     drawn = iter(range(1, 1_000_000))
 
@@ -81,7 +84,7 @@ def run(count=4, *, tight=False, verify=None, watched=False):
         sets,
         draw=draw,
         device=Quiet(),
-        plan=Plan(budget_s=0.0),
+        plan=plan,
         tight=tight,
         verify=verify,
         choose=lambda calls: (calls - 1,),
@@ -192,3 +195,45 @@ def test_repeatability_widens_the_interval_of_short_calls():
     short, long = (with_repeatability(narrow, ms, ms) for ms in (0.005, 5.0))
     assert short.low < 1.95 < 1.98 < long.low < 1.99
     assert short.high > 2.05 > 2.02 > long.high > 2.01
+
+
+def test_both_sides_are_asked_about_outputs_equally_often(monkeypatch):
+    monkeypatch.setattr(timing, "VERIFIED_SHARE", 1.0)
+    asked = {"candidate": 0, "reference": 0}
+
+    def outputs(self, calls):
+        asked[self.name] += 1
+        return [None for _ in calls]
+
+    monkeypatch.setattr(Recorder, "outputs", outputs)
+    measured, _ = run(4, verify=lambda subject, written, seed: subject.outputs(sorted(written)))
+    assert asked["reference"] == measured.timing.rounds
+    assert asked["candidate"] == measured.timing.rounds + 1  # the round that is split at the end
+
+
+def test_a_reference_whose_outputs_lie_elsewhere_each_time_is_timed_all_the_same(monkeypatch):
+    monkeypatch.setattr(timing, "VERIFIED_SHARE", 1.0)
+
+    def outputs(self, calls):
+        if self.name == "reference":
+            raise Unsettled
+        return [None for _ in calls]
+
+    monkeypatch.setattr(Recorder, "outputs", outputs)
+    measured, _ = run(4, verify=lambda subject, written, seed: subject.outputs(sorted(written)))
+    assert len(measured.timing.reference_samples_ms) == measured.timing.rounds
+
+
+@pytest.mark.parametrize(("call_s", "longer"), [(8e-5, True), (2e-3, False)])
+def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(monkeypatch, call_s, longer):
+    now = itertools.count()
+    monkeypatch.setattr(timing.time, "monotonic", lambda: next(now) * 1e-3)
+    chance = random.Random(0)
+
+    def round(self, slots, *, seed):
+        return Round(1e-3 + call_s * len(slots) * chance.uniform(0.8, 1.2), len(slots))
+
+    monkeypatch.setattr(Recorder, "round", round)
+    patient, _ = run(4, plan=Plan(budget_s=0.5, singles=True))
+    usual, _ = run(4, plan=Plan(budget_s=0.5))
+    assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.1)

@@ -48,6 +48,15 @@ def test_a_gpu_is_counted_among_those_that_are_visible(machine):
     assert choose_devices("cpu") == [CPU]
 
 
+def test_timed_workers_have_a_core_of_their_own_that_is_not_the_machines_first(monkeypatch):
+    monkeypatch.setattr(session_module.os, "sched_getaffinity", lambda pid: set(range(16)))
+    devices, others = session_module._with_cores([DeviceChoice("a", "0"), DeviceChoice("b", "1")])
+    assert [device.core for device in devices] == [2, 5]
+    assert others == set(range(6, 16))
+    monkeypatch.setattr(session_module.os, "sched_getaffinity", lambda pid: {0, 1})
+    assert session_module._with_cores(devices[:1])[1] == {0, 1}
+
+
 @pytest.mark.parametrize("name", ["", "gpu", "cuda:", "cuda:-1", "cuda:a", "CPU", "cuda:0,1"])
 def test_a_device_that_is_none_is_bad_input(machine, name):
     machine("0")
