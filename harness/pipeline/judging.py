@@ -323,6 +323,7 @@ class JudgeProcess:
             init_arguments=problem.init_arguments(),
             precision=settings.precision,
             call_s=max(settings.timeout_s, _COMPILING_S) if compile_mode else settings.timeout_s,
+            memory_bytes=settings.memory_bytes,
             compile_mode=compile_mode,
             core=self._core,
         )

@@ -21,9 +21,10 @@ class Settings(Frozen):
 
     `workload` sets module-level numbers of the problem (`--set`). `timeout_s` is what one step of a candidate may
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
-    timed rounds of one candidate. `baselines` are the forms of the reference to compare with; as written is always
-    one. `trace`: for whom the profiler says which kernels ran. `reject` names flags that turn a correct candidate into
-    a rejected one; InputError where it names none. `memory_bytes` is what one worker may use of host memory.
+    timed rounds of one candidate, but for launch-bound ones (docs/judging.md). `baselines` are the forms of the
+    reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels ran. `reject`
+    names flags that turn a correct candidate into a rejected one; InputError where it names none. `memory_bytes` is
+    what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)

@@ -84,15 +84,19 @@ class WorkerSubject:
         init_arguments: list[Any],
         precision: Precision = "fp32",
         call_s: float,
+        memory_bytes: int,
         compile_mode: CompileMode | None = None,
         core: int | None = None,
     ) -> None:
-        """`call_s` bounds one question; `core` is the CPU that the model is called on in timed rounds."""
+        """`call_s` bounds one question, `memory_bytes` what of the worker's host memory is read for one output.
+
+        `core` is the CPU that the model is called on in timed rounds.
+        """
         self._talk = conversation
         self._device = device
         self._init_arguments = init_arguments
         self._precision = precision
-        self._call_s = call_s
+        self._call_s, self._memory_bytes = call_s, memory_bytes
         self._compile_mode, self._core = compile_mode, core
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
@@ -432,9 +436,8 @@ class WorkerSubject:
 
     def _read_host(self, address: int, size: int) -> torch.Tensor:
         """Bytes of the worker's host memory, shape (size,)."""
-        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if size > limit:
-            raise ValueError(f"an output of {size} bytes")
+        if size > self._memory_bytes:  # reserved addresses cost a worker nothing, a copy of them does
+            raise ValueError(f"an output of {size} bytes, more than a worker may have")
         copy = torch.empty(size, dtype=torch.uint8)
         try:
             read_process(self._talk.pid, address, copy)

@@ -111,3 +111,17 @@ def test_whatever_differs_is_named(judged, found, put, reason, named):
     verdict = judged(changed(found, put))
     assert (verdict.kind, verdict.reason) == ("wrong", reason), verdict
     assert named in verdict.detail
+
+
+def test_an_output_that_spans_more_than_a_worker_may_have_is_not_copied(judged):
+    body = """
+        import mmap
+
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self.reserved = mmap.mmap(-1, 17 << 30, flags=private, prot=mmap.PROT_READ)  # addresses without memory
+        values = torch.frombuffer(self.reserved, dtype=torch.float32)
+        return values[:: values.numel() - 1]
+"""
+    verdict = judged(body)
+    assert (verdict.kind, verdict.reason) == ("failed", "protocol")
+    assert "more than a worker may have" in verdict.detail

@@ -194,7 +194,9 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
             with ours:
                 talk = Conversation(worker, ours, refuse_to_build)
                 talk.expect_ready(seconds=seconds)
-                subject = WorkerSubject(talk, device=torch.device("cpu"), init_arguments=[], call_s=seconds)
+                subject = WorkerSubject(
+                    talk, device=torch.device("cpu"), init_arguments=[], call_s=seconds, memory_bytes=1 << 30
+                )
                 subject._talk = _Hasty(talk, seconds)
                 subject.construct(1)
                 subject.attach(sets)
