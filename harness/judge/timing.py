@@ -7,10 +7,14 @@ left running on the device came first, and counts. Then it is frozen again. Roun
 cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat, and the last output and
 random ones of randomly chosen rounds are compared as they stood when the clock stopped.
 
-A round costs something even when it calls nothing: the hand-over, and on a GPU the switches between the judge's
-context and the worker's (about 0.15 ms each on an H200, within 3 microseconds when both sides wait awake). That cost
-is measured by empty rounds of the reference, whose process runs no candidate code, and taken off both sides. N is
-chosen so that it stays a small part of a round.
+A round costs something beyond its calls: the hand-over, and on a GPU the switches between the judge's context and
+the worker's (about 0.15 ms each on an H200). That cost is measured on the reference, whose process runs no candidate
+code, and taken off both sides. On a GPU it is what the reference's rounds take beyond the span between two device
+events, one before its first call and one after its last; where there are none, what empty rounds take. N is chosen so
+that it stays a small part of a round.
+
+Empty rounds would not do on a GPU: two processes that waited four milliseconds for the device find their caches taken
+by others, and the round costs 0.02 to 0.4 ms more than one that is over at once (H200, November 2026).
 """
 
 import math
@@ -110,6 +114,10 @@ class Samples:
     device_ms: list[float] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
 
+    def beyond_events_s(self, calls: int) -> list[float]:
+        """Seconds that each round of so many calls took beyond the span between its device events."""
+        return [seconds - ms * calls / 1e3 for seconds, ms in zip(self.round_s, self.device_ms, strict=True)]
+
     def call_ms(self, hand_over_s: float, calls: int) -> list[float]:
         """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
         return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
@@ -180,12 +188,13 @@ def measure(
             clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
 
         for _ in range(WARM_UP_ROUNDS):
-            one_round(candidate, keep=False, look=True)
-            one_round(reference, keep=False, look=True)
-        hand_over_s = clock.hand_over(candidate, reference, slots=sets.count)
+            one_round(candidate, look=True)
+            one_round(reference, look=True)
+        has_events = bool(taken[id(reference)].device_ms)
+        empty_s = None if has_events else clock.hand_over(candidate, reference, slots=sets.count)
+        mine, theirs = taken[id(candidate)], taken[id(reference)] = Samples(), Samples()
         started = time.monotonic()
         chance = random.SystemRandom()
-        mine, theirs = taken[id(candidate)], taken[id(reference)]
         first, second = candidate, reference
         while True:
             # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then
@@ -195,6 +204,7 @@ def measure(
             for subject in (first, second, second, first):
                 one_round(subject, check=chance.random() < VERIFIED_SHARE)
             rounds = len(mine.round_s)
+            hand_over_s = median(theirs.beyond_events_s(sets.count)) if empty_s is None else empty_s
             mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
             speedup = ratio_of_medians(theirs_ms, mine_ms)
             width = (speedup.high - speedup.low) / speedup.value

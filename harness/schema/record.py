@@ -68,8 +68,9 @@ class Timing(Frozen):
     """What the judge's clock said. Times are milliseconds of one call.
 
     `speedup` is the ratio of the medians, reference over candidate. The samples are mean milliseconds of one call
-    over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that an empty round of the
-    reference takes (median). `device_*_ms` are the worker's own device events, a second opinion that decides nothing;
+    over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that a round of the reference
+    takes beyond its calls (median): beyond the span of its device events, or with no call at all where there is no
+    device. `*_device_ms` are the workers' own device events; the candidate's are a second opinion that decides nothing.
     None where there is no device. `*_single_ms` are calls that are alone in their round, as a user waits for one;
     measured where launching costs what matters, else None. `baseline` is the form of the reference that was timed,
     `baselines` are the further ones. `conditions` is the state of the GPU beside the rounds.

@@ -23,6 +23,7 @@ class Recorder:
     def __init__(self, log, name):
         self.log, self.name, self.frozen = log, name, False
         self.other = None
+        self.call_device_ms = None
 
     def freeze(self):
         self.frozen = True
@@ -35,7 +36,8 @@ class Recorder:
         assert self.other is None or self.other.frozen
         seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
         self.log.append((self.name, list(slots), seen))
-        return Round(1e-3 + 1e-3 * len(slots), len(slots))
+        device_ms = None if self.call_device_ms is None else self.call_device_ms * len(slots)
+        return Round(1e-3 + 1e-3 * len(slots), len(slots), device_ms)
 
     def snapshot(self, calls):
         assert self.frozen
@@ -65,7 +67,15 @@ class Quiet:
         return None
 
 
-def run(count=4, *, tight=False, verify=None, watched=False, plan=Plan(budget_s=0.0)):  # noqa: B008  # frozen
+def run(
+    count=4,
+    *,
+    tight=False,
+    verify=None,
+    watched=False,
+    plan=Plan(budget_s=0.0),  # noqa: B008  # frozen
+    device_ms=(None, None),
+):
     log = []
     drawn = iter(range(1, 1_000_000))
 
@@ -76,6 +86,7 @@ def run(count=4, *, tight=False, verify=None, watched=False, plan=Plan(budget_s=
     sets = InputSets([torch.zeros(8)], count, HostArena)
     candidate, reference = Recorder(log, "candidate"), Recorder(log, "reference")
     candidate.inputs = reference.inputs = sets
+    candidate.call_device_ms, reference.call_device_ms = device_ms
     if watched:
         reference.other = candidate
     measured = measure(
@@ -105,6 +116,27 @@ def test_the_cost_of_an_empty_round_is_taken_off():
     measured, _ = run(4)
     assert measured.timing.hand_over_ms == pytest.approx(1.0, rel=0.2)
     assert measured.timing.candidate_ms == pytest.approx(1.0, rel=0.1)
+
+
+def test_what_rounds_of_the_reference_take_beyond_its_device_events_is_taken_off_both():
+    measured, log = run(4, device_ms=(0.9, 0.9))
+    assert measured.timing.hand_over_ms == pytest.approx(5 - 4 * 0.9, rel=0.01)
+    assert measured.timing.candidate_ms == pytest.approx(0.9, rel=1e-3)
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=1e-3)
+    assert all(slots for _, slots, _ in log)  # no empty rounds
+
+
+@pytest.mark.parametrize("claimed_ms", [None, 0.0, 0.1, 100.0])
+def test_what_the_candidate_s_device_events_say_changes_no_time(claimed_ms):
+    measured, _ = run(4, device_ms=(claimed_ms, 1.0))
+    assert measured.timing.candidate_ms == pytest.approx(1.0, rel=0.01)
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=1e-3)
+
+
+def test_without_device_events_of_the_reference_those_of_the_candidate_are_not_asked():
+    measured, log = run(4, device_ms=(0.1, None))
+    assert measured.timing.hand_over_ms == pytest.approx(1.0, rel=0.2)
+    assert any(not slots for _, slots, _ in log)
 
 
 def test_the_last_round_gets_new_contents_half_way():
