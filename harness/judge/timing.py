@@ -27,7 +27,7 @@ from typing import Protocol
 
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.statistics import conclusion, ratio_of_medians, with_repeatability
+from harness.judge.statistics import conclusion, median_ratio, with_repeatability
 from harness.judge.subject import Subject, Unsettled
 from harness.schema.record import Conditions, Timing, TraceWhen
 
@@ -206,7 +206,7 @@ def measure(
             rounds = len(mine.round_s)
             hand_over_s = median(theirs.beyond_events_s(sets.count)) if empty_s is None else empty_s
             mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
-            speedup = ratio_of_medians(theirs_ms, mine_ms)
+            speedup = median_ratio(theirs_ms, mine_ms)
             width = (speedup.high - speedup.low) / speedup.value
             short = plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3
             patience = LAUNCH_PATIENCE if short and width > LAUNCH_WIDTH else 1.0

@@ -161,23 +161,28 @@ def ratio_of_speedups(
 ) -> Estimate | None:
     """How many times the speed-up of one measurement is that of another, from the raw samples of both.
 
-    Each measurement is the samples of its reference and those of its candidate; its speed-up is the ratio of their
-    medians. All four are resampled for themselves, so the interval knows of the spread within either measurement, and
-    not of what may differ between two starts of a process. None where one of the four has no samples.
+    Each measurement is the samples of its reference and those of its candidate; its speed-up is the median ratio of
+    rounds next to each other, as in `Timing`, and the ratio of their medians where the reference was timed at another
+    time: then there are seldom as many of both. Every measurement is resampled for itself, so the interval knows of
+    the spread within either, and not of what may differ between two starts of a process. None where one of the four
+    has no samples.
 
-    Source: as `bootstrap`; the ratio of medians as in `Timing`.
+    Source: as `bootstrap`.
     """
     generator = np.random.default_rng(0)
-    logs, value = np.zeros(RESAMPLES), 0.0
+    resampled, value = np.zeros(RESAMPLES), 0.0
     smallest = None
-    for sign, samples in zip((1, -1, -1, 1), (*after, *before), strict=True):
-        times = np.fromiter(samples, np.float64)
-        if not len(times) or not (times > 0).all():
-            return None
-        smallest = len(times) if smallest is None else min(smallest, len(times))
-        logs += sign * np.log(_bootstrap_medians(times, generator))
-        value += sign * float(np.log(np.median(times)))
-    low, high = np.exp(np.percentile(logs, [2.5, 97.5]))
+    for sign, measurement in ((1, after), (-1, before)):
+        reference, candidate = (np.fromiter(samples, np.float64) for samples in measurement)
+        for times in (reference, candidate):
+            if not len(times) or not (times > 0).all():
+                return None
+            smallest = len(times) if smallest is None else min(smallest, len(times))
+        above, below = np.log(reference), -np.log(candidate)
+        for logs in (above + below,) if len(above) == len(below) else (above, below):
+            resampled += sign * _bootstrap_medians(logs, generator)
+            value += sign * float(np.median(logs))
+    low, high = np.exp(np.percentile(resampled, [2.5, 97.5]))
     ratio = float(np.exp(value))
     return Estimate(value=ratio, low=min(float(low), ratio), high=max(float(high), ratio), over=smallest or 0)
 

@@ -67,13 +67,15 @@ class Baseline(Frozen):
 class Timing(Frozen):
     """What the judge's clock said. Times are milliseconds of one call.
 
-    `speedup` is the ratio of the medians, reference over candidate. The samples are mean milliseconds of one call
-    over one round of `calls_per_round` calls, in the order taken, less the `hand_over_ms` that a round of the reference
-    takes beyond its calls (median): beyond the span of its device events, or with no call at all where there is no
-    device. `*_device_ms` are the workers' own device events; the candidate's are a second opinion that decides nothing.
-    None where there is no device. `*_single_ms` are calls that are alone in their round, as a user waits for one;
-    measured where launching costs what matters, else None. `baseline` is the form of the reference that was timed,
-    `baselines` are the further ones. `conditions` is the state of the GPU beside the rounds.
+    `speedup` is the median ratio of rounds next to each other, reference over candidate; where the host is busy it may
+    differ by some per cent from the ratio of `reference_ms` and `candidate_ms`, which are the medians of either side.
+    The samples are mean milliseconds of one call over one round of `calls_per_round` calls, in the order taken, less
+    the `hand_over_ms` that a round of the reference takes beyond its calls (median): beyond the span of its device
+    events, or with no call at all where there is no device. `*_device_ms` are the workers' own device events; the
+    candidate's are a second opinion that decides nothing. None where there is no device. `*_single_ms` are calls that
+    are alone in their round, as a user waits for one; measured where launching costs what matters, else None.
+    `baseline` is the form of the reference that was timed, `baselines` are the further ones. `conditions` is the state
+    of the GPU beside the rounds.
     """
 
     candidate_ms: float

@@ -334,5 +334,5 @@ def test_the_shipped_run_is_exported_and_analysed():
             if record.timing and record.problem.set == f"level{level.level}" and record.submission.sample == 0
         }
         assert len(found.speedups) == len(ours)
-        # A ratio of means at three digits against our ratio of medians.
+        # A ratio of means at three digits against our median of ratios.
         assert sorted(found.speedups) == pytest.approx(sorted(each.value for each in ours.values()), rel=0.05)

@@ -160,7 +160,20 @@ def samples(median, spread, n=30, seed=0):
     return [median * math.exp(generator.gauss(0.0, spread)) for _ in range(n)]
 
 
-def test_the_ratio_of_two_speed_ups_is_that_of_four_medians():
+def test_what_slows_a_host_for_some_rounds_is_not_in_the_ratio_of_two_speed_ups():
+    busy = [10.0, 10.1, 16.0, 16.2, 16.1, 10.0, 9.9, 16.0, 16.3, 10.1]
+    found = ratio_of_speedups((busy, [time / 2 for time in busy]), ([3.0] * 10, [3.0] * 10))
+    assert found.value == pytest.approx(2.0)
+    assert found.high - found.low < 1e-9
+
+
+def test_the_ratio_of_two_speed_ups_is_that_of_four_medians_where_they_were_taken_apart():
+    found = ratio_of_speedups(([8.0, 8.0, 9.0], [2.0] * 5), ([6.0] * 4, [3.0] * 7))
+    assert found.value == pytest.approx(2.0)
+    assert found.over == 3
+
+
+def test_the_ratio_of_two_speed_ups_is_that_of_their_rounds():
     found = ratio_of_speedups(([4.0] * 5, [1.0] * 5), ([6.0] * 5, [3.0] * 5))
     assert (found.value, found.low, found.high) == (2.0, 2.0, 2.0)
 

