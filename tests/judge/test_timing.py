@@ -203,7 +203,7 @@ def test_a_hand_over_that_is_overrated_leaves_a_tenth():
     assert Samples(round_s=[1e-3]).call_ms(2e-3, 1) == [pytest.approx(0.1)]
 
 
-@pytest.mark.parametrize(("call_s", "count"), [(1.0, 1), (1e-3, 4), (1e-6, 256)])
+@pytest.mark.parametrize(("call_s", "count"), [(1.0, 1), (1e-3, 8), (1e-6, 256)])
 def test_rounds_have_enough_calls_to_outweigh_the_hand_over(call_s, count):
     assert sets_for(call_s, 1, 1, Plan()) == count
 
