@@ -27,6 +27,8 @@ from harness.wire.values import TensorValue, encode, opaque
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
+QUICK_S = 0.05
+"""A call that takes less is timed more than once."""
 
 
 class _Spent(Exception):
@@ -169,11 +171,15 @@ class _Auditor:
         return isinstance(compare(given, expected, self._tolerance), Agreement)
 
     def _time_of(self, inputs: list[Any]) -> float:
-        self._wait()
-        started = time.monotonic()
-        self._call(inputs)
-        self._wait()
-        return time.monotonic() - started
+        """Seconds of a call; the shortest of three where that is quick: the first may ask for memory."""
+        seconds: list[float] = []
+        while len(seconds) < 3 and sum(seconds) < QUICK_S:
+            self._wait()
+            started = time.monotonic()
+            self._call(inputs)
+            self._wait()
+            seconds.append(time.monotonic() - started)
+        return min(seconds)
 
     def _flops(self, inputs: list[Any]) -> int:
         with _Flops() as counter:

@@ -301,11 +301,10 @@ class _Case:
             example = without_contents(drawn)
             kind = self._timed_kind(drawn)
             self._drop_sets()
-            # By the faster of the two: its rounds are the shorter ones.
-            call_s = min(self._estimate(drawn, plan.bytes_budget), self._audit.call_s or 1.0)
+            call_s = self._estimate(drawn, plan.bytes_budget)
             del drawn
             slot_bytes = InputSets.size_of(example) * self._bench.arena_copies
-            count = sets_for(call_s, slot_bytes, self._output_bytes, plan)
+            count = sets_for(call_s, self._audit.call_s or call_s, slot_bytes, self._output_bytes, plan)
             # Besides, the judge draws the contents of one call, or computes one output, and compares.
             outputs, one = count * self._output_bytes, max(slot_bytes, self._output_bytes)
             tight = count * slot_bytes + 2 * outputs + one + _TEMPORARIES > plan.memory_bytes

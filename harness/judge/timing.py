@@ -31,9 +31,10 @@ from harness.judge.statistics import conclusion, median_ratio, with_repeatabilit
 from harness.judge.subject import Subject, Unsettled
 from harness.schema.record import Conditions, Timing, TraceWhen
 
-ROUND_S = 8e-3
-"""What a round should last at least. On a host that others use too the hand-over varies by 0.1 ms from round to round,
-and drawing contents takes time in proportion: longer rounds tell more a second."""
+ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
+"""What a round of the faster side should last at least, and one of either side together. On a host that others use too
+the hand-over varies by 0.1 ms from round to round, and drawing contents takes time in proportion: longer rounds tell
+more a second. Where one side takes many times longer that is paid for by waiting, and less will do."""
 MAX_SETS = 256
 MIN_ROUNDS = 10
 MAX_ROUNDS = 500
@@ -147,9 +148,9 @@ class Measured:
     evict_s: float
 
 
-def sets_for(call_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
-    """How many input sets a round needs: enough calls to outweigh the hand-over, within memory."""
-    wanted = math.ceil(ROUND_S / max(call_s, 1e-7))
+def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
+    """How many input sets a round needs: enough calls of so many seconds to outweigh the hand-over, within memory."""
+    wanted = math.ceil(max(ROUND_S / min(candidate_s, reference_s), BOTH_ROUNDS_S / (candidate_s + reference_s)))
     affordable = plan.bytes_budget // max(1, set_bytes + output_bytes)
     return max(1, min(wanted, affordable, MAX_SETS))
 

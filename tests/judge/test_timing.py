@@ -203,9 +203,12 @@ def test_a_hand_over_that_is_overrated_leaves_a_tenth():
     assert Samples(round_s=[1e-3]).call_ms(2e-3, 1) == [pytest.approx(0.1)]
 
 
-@pytest.mark.parametrize(("call_s", "count"), [(1.0, 1), (1e-3, 8), (1e-6, 256)])
-def test_rounds_have_enough_calls_to_outweigh_the_hand_over(call_s, count):
-    assert sets_for(call_s, 1, 1, Plan()) == count
+@pytest.mark.parametrize(
+    ("candidate_s", "reference_s", "count"),
+    [(1.0, 1.0, 1), (1e-3, 1e-3, 8), (1e-3, 9e-3, 4), (9e-3, 1e-3, 4), (1e-6, 1e-6, 256)],
+)
+def test_rounds_have_enough_calls_to_outweigh_the_hand_over(candidate_s, reference_s, count):
+    assert sets_for(candidate_s, reference_s, 1, 1, Plan()) == count
 
 
 def reading(mhz, *throttle):
