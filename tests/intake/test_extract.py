@@ -293,7 +293,7 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @given(
     text=st.one_of(st.text(), st.lists(PARTS, max_size=40).map("".join), st.lists(PARTS, max_size=30).map("\n".join)),
     path=st.sampled_from(["a.py", "a.txt", "a", ""]),
@@ -316,7 +316,7 @@ def test_arbitrary_text_is_never_a_crash_and_never_a_contradiction(text: str, pa
     assert [line.strip() for line in lines[outcome.first_line - 1 :]][: len(kept) - 1] == kept[:-1]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.binary(max_size=200))
 def test_arbitrary_bytes_are_read_and_extracted(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "bytes.py"
@@ -326,7 +326,7 @@ def test_arbitrary_bytes_are_read_and_extracted(data: bytes, tmp_path_factory: p
     assert extract(submission).extraction.policy == "last"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cut=st.integers(min_value=0, max_value=31741))
 def test_a_document_cut_anywhere_yields_a_whole_block_or_none(cut: int) -> None:
     document = read_submission(EXAMPLES / "level_2_problem_81_sample_0_kernel.txt")

@@ -257,7 +257,7 @@ def test_hostile_source_is_screened_in_seconds(body: str) -> None:
     assert time.monotonic() - started < 10
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from([line for _, line in SEEN + UNSEEN]), max_size=8))
 def test_any_mixture_of_lines_is_screened_and_lines_are_lines_of_the_candidate(lines: list[str]) -> None:
     source = ENTRY + "\n".join(lines) + "\n"

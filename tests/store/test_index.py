@@ -279,7 +279,7 @@ def test_of_many_lines_the_bad_one_is_named(run, make_record, change, reason):
 # Whatever happens to the file
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6))
 def test_after_any_changes_the_index_says_what_a_fresh_reading_says(tmp_path_factory, make_record, manifest, seed):
     generator = random.Random(seed)

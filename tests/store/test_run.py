@@ -288,7 +288,7 @@ def test_a_record_of_a_newer_harness_asks_for_an_upgrade(tmp_path, make_record, 
         list(open_run("r", root=tmp_path).records())
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_wherever_a_write_was_torn_the_rest_is_read_and_the_next_record_stands_alone(
     tmp_path_factory, make_record, manifest, data

@@ -110,7 +110,7 @@ def test_sending_to_a_peer_that_left_is_closed(ends):
         channel.send(Ready())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=400))
 def test_any_bytes_at_all_end_in_a_protocol_error_or_a_message(raw):
     channel, peer = Channel.pair()
@@ -124,7 +124,7 @@ def test_any_bytes_at_all_end_in_a_protocol_error_or_a_message(raw):
         assert message.say != "verdict"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200), st.text(max_size=200), st.lists(st.lists(st.integers(0, 2**62))))
 def test_whatever_can_be_said_is_understood(message, trace, addresses):
     channel, peer = Channel.pair()

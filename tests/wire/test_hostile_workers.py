@@ -182,7 +182,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(outputs=st.lists(values, min_size=2, max_size=2), same_address=st.booleans())
 def test_outputs_that_cannot_be_are_a_failure_of_the_protocol(conversation, outputs, same_address):
     addresses = [[leaf["offset"] for leaf in _tensors(output)] if same_address else [64] for output in outputs]

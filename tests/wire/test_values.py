@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -31,7 +31,6 @@ def crossed(value: Value) -> Value:
     return WIRE.validate_json(WIRE.dump_json(value))
 
 
-@settings(deadline=None)
 @given(PLAIN)
 def test_plain_values_come_out_as_they_went_in(value):
     back = decode(crossed(encode(value, no_tensor)), no_tensor)
