@@ -189,7 +189,8 @@ class Attending(Frozen):
 class Done(Frozen):
     """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
 
-    `device_ms` is the time between two device events around the round: a second opinion, believed by nobody.
+    `device_ms` is the time between two device events around the round. Of a candidate it is a second opinion, believed
+    by nobody; of the reference it tells what a round costs beyond its calls.
     """
 
     say: Literal["done"] = "done"
