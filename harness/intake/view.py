@@ -71,8 +71,7 @@ class View:
         """Mentions of any of `names`, and of what lies below them."""
         roots = dict.fromkeys(_root(name) for name in names)
         near = (use for root in roots for use in self.uses_by_root.get(root, ()))
-        dotted_names = tuple(f"{name}." for name in names)
-        return (use for use in near if f"{use.name}.".startswith(dotted_names))
+        return (use for use in near if is_below(use.name, *names))
 
     def calls_of(self, *names: str) -> Iterator[Call]:
         return (call for call in self.calls if call.name in names)
@@ -97,7 +96,7 @@ class View:
 
 def is_below(name: str, *prefixes: str) -> bool:
     """Whether a dotted name is one of `prefixes` or lies below it."""
-    return f"{name}.".startswith(tuple(f"{prefix}." for prefix in prefixes))
+    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
 
 
 def view_of(tree: ast.Module) -> View:

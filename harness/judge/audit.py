@@ -173,8 +173,8 @@ class _Auditor:
     def _time_of(self, inputs: list[Any]) -> float:
         """Seconds of a call; the shortest of three where that is quick: the first may ask for memory."""
         seconds: list[float] = []
+        self._wait()
         while len(seconds) < 3 and sum(seconds) < QUICK_S:
-            self._wait()
             started = time.monotonic()
             self._call(inputs)
             self._wait()

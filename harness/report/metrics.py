@@ -170,21 +170,18 @@ def ratio_of_speedups(
     Source: as `bootstrap`.
     """
     generator = np.random.default_rng(0)
+    times = [np.fromiter(samples, np.float64) for samples in (*after, *before)]
+    if any(not len(side) or not (side > 0).all() for side in times):
+        return None
     resampled, value = np.zeros(RESAMPLES), 0.0
-    smallest = None
-    for sign, measurement in ((1, after), (-1, before)):
-        reference, candidate = (np.fromiter(samples, np.float64) for samples in measurement)
-        for times in (reference, candidate):
-            if not len(times) or not (times > 0).all():
-                return None
-            smallest = len(times) if smallest is None else min(smallest, len(times))
+    for sign, (reference, candidate) in ((1, times[:2]), (-1, times[2:])):
         above, below = np.log(reference), -np.log(candidate)
         for logs in (above + below,) if len(above) == len(below) else (above, below):
             resampled += sign * _bootstrap_medians(logs, generator)
             value += sign * float(np.median(logs))
     low, high = np.exp(np.percentile(resampled, [2.5, 97.5]))
     ratio = float(np.exp(value))
-    return Estimate(value=ratio, low=min(float(low), ratio), high=max(float(high), ratio), over=smallest or 0)
+    return Estimate(value=ratio, low=min(float(low), ratio), high=max(float(high), ratio), over=min(map(len, times)))
 
 
 def _bootstrap_medians(values: Floats, generator: np.random.Generator) -> Floats:
