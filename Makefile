@@ -7,8 +7,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: demo test lint types unit clean
 
 demo: $(INSTALLED)
-	$(BIN)/harness batch examples/submissions --run demo
-	$(BIN)/harness leaderboard demo
+	$(BIN)/harness demo
 
 test: lint types unit
 
@@ -20,7 +19,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 unit: $(INSTALLED)
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile -rf --durations 25
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.errors import HarnessError
     from harness.library import Evaluator, evaluate, load_problem, load_submission
-    from harness.pipeline.settings import Settings
     from harness.schema import Problem, Record, Submission
+    from harness.settings import Settings
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Evaluator",
@@ -30,7 +30,7 @@ _HOMES = {
     "HarnessError": "harness.errors",
     "Problem": "harness.schema",
     "Record": "harness.schema",
-    "Settings": "harness.pipeline.settings",
+    "Settings": "harness.settings",
     "Submission": "harness.schema",
     "evaluate": "harness.library",
     "load_problem": "harness.library",

@@ -2,25 +2,32 @@
 
     from harness import evaluate, load_problem
 
-    record = evaluate("answer.md", load_problem("level1/19_ReLU"), device="cpu")
-    record.verdict, record.timing
+    record = evaluate(Path("answer.md"), load_problem("level1/19_ReLU"), device="cpu")
+    record.correct, record.speedup, record.verdict, record.timing
 
 Everything that judges runs in processes of its own, started by executing Python anew: no `if __name__ == "__main__"`
 is needed, and an event loop that runs here is not disturbed. torch is never imported into this process.
 """
 
+import asyncio
 import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
 from harness.catalog import apply_settings, open_catalog, read_problem, text_problem
-from harness.errors import HarnessError
+from harness.controller.batch import default_builders
+from harness.controller.evaluate import evaluate as evaluate_submission
+from harness.controller.evaluate import evaluate_or_record
+from harness.controller.session import Session, open_session
+from harness.errors import SandboxError
 from harness.intake import read_submission
-from harness.pipeline.evaluate import evaluate as evaluate_submission
-from harness.pipeline.session import Session, open_session
-from harness.pipeline.settings import Settings
 from harness.schema import Problem, Record, Submission
+from harness.settings import Settings
 
 DEFAULTS = Settings()
 TEXT = "text"  # the path that a submission given as text has in its record
@@ -41,14 +48,19 @@ def load_problem(problem: str | Path, *, problems: str | Path | None = None) -> 
 
 
 def load_submission(submission: str | Path) -> Submission:
-    """A submission from a file, or given as text: a model's response or Python source.
+    """A submission given as text, a model's response or Python source, or by the Path of a file.
 
-    A Path and a string without a line break are files. Raises InputError for a file that cannot be read.
+    A string is text whatever it looks like: what a model says never names a file to open. Raises InputError for a
+    file that cannot be read.
     """
-    if isinstance(submission, Path) or "\n" not in submission:
-        return read_submission(Path(submission))
+    if isinstance(submission, Path):
+        return read_submission(submission)
     sha256 = hashlib.sha256(submission.encode("utf-8", "replace")).hexdigest()
     return Submission(path=TEXT, sha256=sha256, text=submission)
+
+
+Answer = str | Path | Submission
+Asked = str | Path | Problem
 
 
 class Evaluator:
@@ -57,8 +69,9 @@ class Evaluator:
         with Evaluator(device="cpu") as evaluator:
             records = [evaluator.evaluate(answer, "level1/19_ReLU") for answer in answers]
 
-    In a notebook, where one cell opens it and a later one uses it, `close` ends the processes; so does the end of this
-    process, however it comes. For one thread at a time.
+    Any thread may use it: candidates are prepared side by side, and each device judges one at a time. A fork of this
+    process may not, and ends nothing by leaving (SandboxError). In a notebook, where one cell opens it and a later one
+    uses it, `close` ends the processes; so does the end of this process, however it comes.
     """
 
     def __init__(
@@ -68,32 +81,82 @@ class Evaluator:
         self.device, self.settings, self.problems = device, settings, problems
         self._closing = ExitStack()
         self._session: Session | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._opening = threading.Lock()
+        self._holder = os.getpid()
 
-    def evaluate(self, submission: str | Path | Submission, problem: str | Path | Problem) -> Record:
+    def evaluate(self, submission: Answer, problem: Asked) -> Record:
         """Judge one submission; strings and paths are what `load_submission` and `load_problem` take.
 
         Whatever the candidate does is in the record. Raises HarnessError where the problem, the caller or the machine
         is at fault.
         """
+        answer, asked = self._read(submission, problem)
+        return evaluate_submission(answer, asked, session=self._started()).record
+
+    def submit(self, submission: Answer, problem: Asked) -> "Future[Record]":
+        """`evaluate` on a thread of the evaluator's own. A future that is cancelled before its turn is never begun.
+
+        Raises what is wrong with the submission or the problem at once.
+        """
+        answer, asked = self._read(submission, problem)
+        session, pool = self._started(), self._threads()
+        return pool.submit(lambda: evaluate_submission(answer, asked, session=session).record)
+
+    async def aevaluate(self, submission: Answer, problem: Asked) -> Record:
+        """`evaluate` for an event loop. Cancelled before its turn it is not begun; later its record goes nowhere."""
+        return await asyncio.wrap_future(self.submit(submission, problem))
+
+    def evaluate_many(self, tasks: Iterable[tuple[Answer, Asked]]) -> Iterator[tuple[int, Record]]:
+        """Judge submissions, each with its problem, on all devices: the task's place, from 0, and its record.
+
+        In the order in which they finish; tasks are taken as they are needed. A fault of the machine's or of a
+        problem's is a record of the kind `infrastructure`, never a score. Raises HarnessError for a task that is none.
+        """
+        session, pool = self._started(), self._threads()
+        waiting: dict[Future[Record], int] = {}
+        try:
+            for place, task in enumerate(tasks):
+                answer, asked = self._read(*task)
+                waiting[pool.submit(self._judged, answer, asked, session)] = place
+                if len(waiting) >= 2 * _threads_for(session):
+                    yield from _finished(waiting)
+            while waiting:
+                yield from _finished(waiting)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _judged(self, answer: Submission, asked: Problem, session: Session) -> Record:
+        return evaluate_or_record(answer, asked, session=session, settings=self.settings).record
+
+    def _read(self, submission: Answer, problem: Asked) -> tuple[Submission, Problem]:
+        """What was given, as what it stands for. What cannot be used is said before anything is started."""
         asked = problem if isinstance(problem, Problem) else load_problem(problem, problems=self.problems)
         answer = submission if isinstance(submission, Submission) else load_submission(submission)
-        apply_settings(asked, self.settings.workload)  # what cannot be used is said before anything is started
-        try:
-            return evaluate_submission(answer, asked, session=self._started()).record
-        except HarnessError:
-            raise
-        except BaseException:  # interrupted in the middle of a conversation, which nobody could go on with
-            self.close()
-            raise
+        apply_settings(asked, self.settings.workload)
+        return answer, asked
 
     def _started(self) -> Session:
-        if self._session is None:
-            self._session = self._closing.enter_context(open_session(self.device, self.settings))
-        return self._session
+        if os.getpid() != self._holder:
+            raise SandboxError("An Evaluator cannot be used in a fork of the process that made it: make one there.")
+        with self._opening:
+            if self._session is None:
+                self._session = self._closing.enter_context(open_session(self.device, self.settings))
+            return self._session
+
+    def _threads(self) -> ThreadPoolExecutor:
+        session = self._started()
+        with self._opening:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(_threads_for(session), thread_name_prefix="evaluator")
+            return self._pool
 
     def close(self) -> None:
-        """End the processes. Closing twice is allowed, and a later `evaluate` starts them again."""
-        self._session = None
+        """End the processes; what `submit` has not begun is cancelled. A later `evaluate` starts them again."""
+        pool, self._pool, self._session = self._pool, None, None
+        if pool is not None and os.getpid() == self._holder:
+            pool.shutdown(cancel_futures=True)
         self._closing.close()
 
     def __enter__(self) -> "Evaluator":
@@ -105,9 +168,19 @@ class Evaluator:
         self.close()
 
 
+def _threads_for(session: Session) -> int:
+    return default_builders(len(session.seats)) + len(session.seats)
+
+
+def _finished(waiting: "dict[Future[Record], int]") -> Iterator[tuple[int, Record]]:
+    """Wait for some of `waiting` to finish, and take them out."""
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        yield waiting.pop(future), future.result()
+
+
 def evaluate(
-    submission: str | Path | Submission,
-    problem: str | Path | Problem,
+    submission: Answer,
+    problem: Asked,
     *,
     device: str = "auto",
     settings: Settings = DEFAULTS,

@@ -1,7 +1,57 @@
 """What holds for the tests of every room."""
 
+import hashlib
+from collections.abc import Callable
+
 import hypothesis
+import pytest
+
+from harness.schema import Problem, Submission
 
 # How long an example takes says nothing: machines that others use too have failed tests by it.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test builds by stock as well because it was drawn by lot; `--audit all` still does."""
+    monkeypatch.setattr("harness.controller.evaluate.ONE_IN", 1 << 62)
+
+
+@pytest.fixture
+def problem() -> Callable[..., Problem]:
+    """A problem whose inputs have `batch_size` x `dim` elements."""
+
+    def make(text: str = "batch_size = 4096\ndim = 1024\n", *, shape: str = "batch_size, dim") -> Problem:
+        source = f"""import torch
+
+{text}
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.rand({shape})]
+
+
+def get_init_inputs():
+    return []
+"""
+        return Problem(set="level1", name="19_ReLU", sha256=digest(source), source=source)
+
+    return make
+
+
+@pytest.fixture
+def submission() -> Callable[..., Submission]:
+    def make(text: str, *, path: str = "a.py", **more: object) -> Submission:
+        return Submission(path=path, sha256=digest(text), text=text, **more)
+
+    return make
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import random
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,12 +109,17 @@ def test_what_is_no_problem_is_said(tmp_path: Path) -> None:
 def test_a_submission_is_a_path_or_text(tmp_path: Path) -> None:
     (tmp_path / "19_ReLU_sample_3.py").write_text(RIGHT)
     from_file = load_submission(tmp_path / "19_ReLU_sample_3.py")
-    assert load_submission(str(tmp_path / "19_ReLU_sample_3.py")) == from_file
     assert from_file.sample == 3
     from_text = load_submission(RIGHT)
     assert (from_text.path, from_text.text, from_text.sha256) == ("text", RIGHT, from_file.sha256)
     with pytest.raises(InputError, match="There is no file"):
-        load_submission("no such file")
+        load_submission(Path("no such file"))
+
+
+@pytest.mark.parametrize("text", ["", "I cannot do this.", "/etc/passwd", "\n"])
+def test_text_is_never_a_file_and_one_without_code_is_a_record(evaluator: Evaluator, text: str) -> None:
+    verdict = evaluator.evaluate(text, PROBLEM).verdict
+    assert (verdict.kind, verdict.stage) == ("failed", "extract")
 
 
 # Judging
@@ -155,27 +162,89 @@ def test_what_cannot_be_used_is_said_before_anything_is_started() -> None:
         evaluate(RIGHT, PROBLEM, device="tpu")
 
 
-def test_an_interrupted_evaluator_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
+# Many callers
 
-    class Fake:
-        def __enter__(self) -> "Fake":
-            opened.append("open")
-            return self
 
-        def __exit__(self, *_: object) -> None:
-            opened.append("closed")
+def answer_that_names_itself(number: int) -> str:
+    """It fails with its own number, so that a verdict says whose it is."""
+    return RIGHT.replace("return x", f"raise RuntimeError('answer {number} of many')\n        return x")
 
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr("harness.library.open_session", lambda device, settings: Fake())
-    monkeypatch.setattr("harness.library.evaluate_submission", interrupt)
-    with Evaluator() as evaluator:
-        for _ in range(2):
-            with pytest.raises(KeyboardInterrupt):
-                evaluator.evaluate(RIGHT, PROBLEM)
-    assert opened == ["open", "closed"] * 2
+def names(record: Record, number: int) -> bool:
+    verdict = record.verdict
+    return verdict.kind == "failed" and f"answer {number} of many" in verdict.detail
+
+
+def test_many_threads_get_the_verdicts_of_their_own_answers(evaluator: Evaluator) -> None:
+    with ThreadPoolExecutor(12) as threads:
+        found = list(threads.map(lambda n: evaluator.evaluate(answer_that_names_itself(n), PROBLEM), range(40)))
+    assert [number for number, record in enumerate(found) if not names(record, number)] == []
+
+
+def test_many_tasks_of_an_event_loop_get_theirs_though_some_give_up(evaluator: Evaluator) -> None:
+    """Those that wait too long go away; what was asked for them is nobody else's answer."""
+    chance = random.Random(4)
+
+    async def ask(number: int) -> tuple[int, Record | None]:
+        task = evaluator.aevaluate(answer_that_names_itself(number), PROBLEM)
+        try:
+            return number, await asyncio.wait_for(task, chance.choice([0.01, 0.5, 300, 300]))
+        except TimeoutError:
+            return number, None
+
+    async def ask_all() -> list[tuple[int, Record | None]]:
+        return await asyncio.gather(*(ask(number) for number in range(40)))
+
+    found = asyncio.run(ask_all())
+    assert [number for number, record in found if record is not None and not names(record, number)] == []
+    assert 0 < sum(record is not None for _, record in found) < 40
+    assert names(evaluator.evaluate(answer_that_names_itself(99), PROBLEM), 99)
+
+
+def test_many_are_judged_as_they_finish_each_with_its_place(evaluator: Evaluator) -> None:
+    taken: list[int] = []
+
+    def tasks() -> Iterator[tuple[str, str]]:
+        for number in range(30):
+            taken.append(number)
+            yield (RIGHT if number == 13 else answer_that_names_itself(number)), PROBLEM
+
+    found = {}
+    for place, record in evaluator.evaluate_many(tasks()):
+        if not found:
+            assert len(taken) < 30  # they are taken as they are needed
+        found[place] = record
+    assert sorted(found) == list(range(30))
+    assert (found[13].correct, found[13].compiled) == (True, True)
+    assert found[13].speedup is not None
+    assert all(names(record, place) for place, record in found.items() if place != 13)
+    assert (found[0].correct, found[0].speedup) == (False, None)
+
+
+def test_a_future_that_is_cancelled_in_the_queue_is_not_begun(evaluator: Evaluator) -> None:
+    futures = [evaluator.submit(answer_that_names_itself(number), PROBLEM) for number in range(20)]
+    cancelled = {number for number in range(20) if number % 2 and futures[number].cancel()}
+    assert cancelled
+    assert all(names(future.result(), n) for n, future in enumerate(futures) if n not in cancelled)
+
+
+def test_a_fork_of_the_caller_cannot_use_it_and_ends_nothing_by_leaving() -> None:
+    script = f"""
+import os, sys
+from harness import Evaluator, HarnessError, Settings
+evaluator = Evaluator(device="cpu", settings=Settings(timing_s=0))
+print(evaluator.evaluate({RIGHT!r}, {PROBLEM!r}).verdict.kind, flush=True)
+if not os.fork():
+    try:
+        evaluator.evaluate({RIGHT!r}, {PROBLEM!r})
+    except HarnessError as error:
+        print("fork" in str(error), flush=True)
+    sys.exit(0)
+os.wait()
+print(evaluator.evaluate({WRONG!r}, {PROBLEM!r}).verdict.kind, flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("correct\nTrue\nwrong\n", "")
 
 
 # Scripts and notebooks

@@ -4,6 +4,7 @@ import ast
 import difflib
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from harness.catalog.dataset import fetched, is_hub_name, parquet_files, unpacke
 from harness.catalog.source import parse
 from harness.errors import InputError, ProblemError
 from harness.schema import Problem
+from harness.shipped import shipped
 
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 
 _KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d+)_problem_(?P<number>\d+)")
 _LEVEL = re.compile(r"level_?(?P<level>\d+)")
 _MODEL = re.compile(rb"^class Model\b", re.MULTILINE)
+_RANGE = re.compile(r"(?:(?P<set>[^/]+)/)?(?P<first>\d{1,9})-(?P<last>\d{1,9})")
 _NUMBER = re.compile(r"(?P<number>\d+)(?:_|$)")
 # Where a folder keeps its problems: in itself, as a checkout of KernelBench does, or as this repository does.
 _PLACES = ("", "KernelBench", "KernelBench/KernelBench", "problems")
@@ -44,13 +47,39 @@ class Catalog:
         """
         if isinstance(name, str) and (path := _as_path(name)) is not None:
             return self._at(path)
-        wanted = name if isinstance(name, str) else f"level_{name[0]}_problem_{name[1]}"
+        return self.named(name if isinstance(name, str) else f"level_{name[0]}_problem_{name[1]}")
+
+    def named(self, wanted: str) -> Problem:
+        """The problem of this catalogue that a name means, and never a file: for names that strangers give.
+
+        Raises ProblemError as `find` does.
+        """
         titles = self._titles(wanted.strip().removesuffix(".py"))
         if not titles:
             raise ProblemError(self._unknown(wanted))
         if len(titles) > 1:
             raise ProblemError(f"{wanted!r} could be {_listed(titles)}; name one of them in full.")
         return check(_read(self.files[titles[0]], titles[0]))
+
+    def only(self, wanted: Sequence[str]) -> list[Problem]:
+        """The problems that these mean, each checked, in the catalogue's order; all where there are none.
+
+        Each is a name as for `find`, a set ("level1"), or numbers ("1-50", of every set, or "level1/1-50"). Raises
+        ProblemError for one that means nothing here.
+        """
+        chosen = {title for name in wanted for title in self._meant(name.strip())}
+        titles = [title for title in self.files if title in chosen or not wanted]
+        return [check(_read(self.files[title], title)) for title in titles]
+
+    def _meant(self, name: str) -> list[str]:
+        if match := _RANGE.fullmatch(name):
+            first, last = int(match["first"]), int(match["last"])
+            found = [title for title in self.files if _is_numbered_within(title, match["set"], first, last)]
+            if not found:
+                raise ProblemError(f"There is no problem with a number from {first} to {last} in {self.root}.")
+            return found
+        of_set = [title for title in self.files if title.rpartition("/")[0] == name]
+        return of_set or [self.find(name).title]
 
     def _at(self, path: Path) -> Problem:
         for title, file in self.files.items():
@@ -68,11 +97,16 @@ class Catalog:
 
     def _unknown(self, name: str) -> str:
         start = f"There is no problem {name!r} in {self.root}"
+        if name.endswith(".py"):
+            start = f"There is no file {name}, and no problem of that name in {self.root}"
         names = {title.rpartition("/")[2].lower(): title for title in self.files} | {t.lower(): t for t in self.files}
         close = difflib.get_close_matches(name.lower().removesuffix(".py"), names, n=3, cutoff=0.6)
         if close:
             return f"{start}; did you mean {_listed(list(dict.fromkeys(names[one] for one in close)))}?"
-        return f"{start}; it holds {len(self.files)}, from {next(iter(self.files))} to {next(reversed(self.files))}."
+        held = f"{start}; it holds {len(self.files)}, from {next(iter(self.files))} to {next(reversed(self.files))}"
+        if self.root == shipped("problems"):
+            return f"{held}. KernelBench's 270 are brought by `harness problems fetch`, or named by --problems DIR."
+        return f"{held}."
 
 
 def open_catalog(path: Path | None = None) -> Catalog:
@@ -82,7 +116,7 @@ def open_catalog(path: Path | None = None) -> Catalog:
     Face hub ("ScalingIntelligence/KernelBench") that `fetch` has brought here before: nothing is downloaded.
 
     None means the problems of where one is: `problems/` or a checkout's `KernelBench/` in the working directory or a
-    folder above it, else `problems/` of the checkout that this package lies in. Raises InputError where there is
+    folder above it, else those that come along with this package. Raises InputError where there is
     nothing, and names what was expected.
     """
     if path is None:
@@ -143,13 +177,17 @@ def _names(statement: ast.stmt) -> list[str]:
 
 def _own_catalog() -> Catalog:
     here = Path.cwd()
-    checkout = Path(__file__).resolve().parents[2]
-    for folder in (here, *here.parents, checkout):
-        for place in _OWN_PLACES:
-            files = _with_levels(folder / place)
-            if files:
-                return Catalog(root=folder / place, files=files)
-    raise InputError("No folder of problems was found from here; name one with --problems DIR.")
+    places = [folder / place for folder in (here, *here.parents) for place in _OWN_PLACES]
+    if own := shipped("problems"):
+        places.append(own)
+    for place in places:
+        files = _with_levels(place)
+        if files:
+            return Catalog(root=place, files=files)
+    raise InputError(
+        "No folder of problems was found from here: name one with --problems DIR, or bring KernelBench's by "
+        "`harness problems fetch`."
+    )
 
 
 def _with_levels(root: Path) -> dict[str, Path]:
@@ -202,6 +240,12 @@ def _numbered(title: str, name: str) -> bool:
     folder, _, stem = title.rpartition("/")
     wanted_folder, _, wanted = name.rpartition("/")
     return wanted.isdecimal() and stem.startswith(f"{wanted}_") and wanted_folder in ("", folder)
+
+
+def _is_numbered_within(title: str, folder: str | None, first: int, last: int) -> bool:
+    own_folder, _, name = title.rpartition("/")
+    number = _NUMBER.match(name)
+    return number is not None and first <= int(number["number"]) <= last and folder in (None, own_folder)
 
 
 def _as_path(name: str) -> Path | None:

@@ -1,6 +1,7 @@
 """The command line: one file a command. This one starts in a twentieth of a second and knows no command's code."""
 
 import importlib
+import sys
 import traceback
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,10 +22,13 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "eval": Entry("harness.cli.eval", "evaluate", "Judge one submission: is it right, is it faster."),
+    "demo": Entry("harness.cli.demo", "demo", "Judge eight submissions that come along, and rank them."),
+    "eval": Entry("harness.cli.eval", "evaluate", "Judge a submission: is it right, is it faster."),
+    "compare": Entry("harness.cli.eval", "compare", "Judge several submissions to a problem side by side."),
     "batch": Entry("harness.cli.batch", "batch", "Judge a folder of submissions; resumes where it stopped."),
     "generate": Entry("harness.cli.generate", "generate", "Ask a model for submissions; resumes where it stopped."),
     "run": Entry("harness.cli.run", "run", "Generate, batch and leaderboard in one; resumes where it stopped."),
+    "serve": Entry("harness.cli.serve", "serve", "Judge for many callers over HTTP; accepted work survives."),
     "leaderboard": Entry("harness.cli.leaderboard", "leaderboard", "Rank the models of one or more runs."),
     "runs": Entry("harness.cli.runs", "runs", "List, show, compare, merge and publish runs."),
     "problems": Entry("harness.cli.problems", "problems", "List, show and fetch problems."),
@@ -62,7 +66,9 @@ class Commands(click.Group):
             _leave(ctx, "interrupted", INTERRUPTED_STATUS)
         except OSError as error:
             _leave(ctx, _sentence(error), HarnessError.exit_status)
-        except Exception:  # noqa: BLE001 - a bug of ours, and Python's own exit status for it, 1, means "not correct"
+        except Exception as error:  # noqa: BLE001 - a bug of ours; Python's own exit status for it means "not correct"
+            if missing := _missing(error):
+                _leave(ctx, _how_to_install(missing), HarnessError.exit_status)
             traceback.print_exc()
             message = "this is a fault of the harness itself: please report it with the lines above"
             _leave(ctx, message, HarnessError.exit_status)
@@ -71,6 +77,22 @@ class Commands(click.Group):
 def _leave(ctx: click.Context, message: str, exit_status: int) -> NoReturn:
     click.echo(f"harness: {message}", err=True)
     ctx.exit(exit_status)
+
+
+_EXTRAS = {"openai": "generate", "datasets": "datasets", "pyarrow": "datasets", "huggingface_hub": "datasets"}
+
+
+def _missing(error: Exception) -> str:
+    """The package that is not installed; empty where that is not what happened, or where it would be ours."""
+    name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    return "" if name.partition(".")[0] == "harness" else name
+
+
+def _how_to_install(module: str) -> str:
+    """What mends a module that is missing: the extra that brings it, or the package itself with its dependencies."""
+    package = module.partition(".")[0]
+    extra = f"[{_EXTRAS[package]}]" if package in _EXTRAS else ""
+    return f"{package} is not installed for {sys.executable}: pip install 'kernel-harness{extra}' brings it"
 
 
 def _sentence(error: OSError) -> str:

@@ -2,7 +2,8 @@
 
 import click
 
-from harness.build.cache import ArtifactCache
+from harness.compile.cache import ArtifactCache
+from harness.report.units import bytes_text
 
 
 @click.group()
@@ -16,15 +17,11 @@ def show() -> None:
     summary = ArtifactCache().summary()
     click.echo(f"{summary.root}")
     click.echo(f"  {summary.artifacts} artifacts, {summary.failures} failures, {summary.tools} prepared toolchains")
-    click.echo(f"  {_megabytes(summary.size_bytes)} of at most {_megabytes(summary.limit_bytes)}")
+    click.echo(f"  {bytes_text(summary.size_bytes)} of at most {bytes_text(summary.limit_bytes)}")
 
 
 @cache.command()
 def clear() -> None:
     """Throw away everything that was built; it is built again when it is needed."""
     freed = ArtifactCache().clear()
-    click.echo(f"freed {_megabytes(freed)}")
-
-
-def _megabytes(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB"
+    click.echo(f"freed {bytes_text(freed)}")

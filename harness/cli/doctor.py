@@ -23,7 +23,7 @@ State = Literal["ok", "limited", "missing"]
 GIB = 1 << 30
 _LOW_MEMORY_BYTES = 4 * GIB  # the stock nvcc takes 3 GB
 _LOW_DISK_BYTES = 5 * GIB
-_MARKS = {"ok": ("✓", "green"), "limited": ("!", "yellow"), "missing": ("✗", "red")}
+_MARKS = {"ok": ("✓", "ok", "green"), "limited": ("!", "!", "yellow"), "missing": ("✗", "no", "red")}
 
 
 class Finding(Frozen):
@@ -87,6 +87,7 @@ def diagnose() -> Diagnosis:
         find_compiler_isolation(),
         *find_cache(),
         find_memory(),
+        *find_fast_builds(),
     ]
     return Diagnosis(
         findings=tuple(findings),
@@ -106,7 +107,7 @@ def find_python() -> Finding:
 
 def find_torch_build(*, gpu_present: bool) -> Finding:
     """torch's version, read from its files: importing it takes seconds."""
-    from harness.build import find_torch
+    from harness.compile import find_torch
 
     try:
         torch = find_torch()
@@ -123,7 +124,7 @@ def find_torch_build(*, gpu_present: bool) -> Finding:
 
 def find_cxx() -> Finding:
     """The C++ compiler, without which nothing is built."""
-    from harness.build import cxx_compiler
+    from harness.compile import cxx_compiler
 
     try:
         path = cxx_compiler()
@@ -134,7 +135,7 @@ def find_cxx() -> Finding:
 
 def find_nvcc(*, gpu_present: bool) -> Finding:
     """The CUDA toolkit. Without a GPU it is not missed: CUDA is emulated by the C++ compiler."""
-    from harness.build import find_toolkit
+    from harness.compile import find_toolkit
 
     toolkit = find_toolkit()
     if toolkit is not None:
@@ -199,7 +200,7 @@ def _nvml(pynvml: Any) -> Iterator[None]:
 
 def _driver_is_too_old(driver_cuda: int) -> bool:
     """Whether torch needs a newer major release of CUDA than the driver has; within one, any minor release does."""
-    from harness.build import find_torch
+    from harness.compile import find_torch
 
     with contextlib.suppress(MachineError):
         torch_cuda = find_torch().cuda
@@ -285,7 +286,7 @@ def find_compiler_isolation() -> Finding:
 
 def find_cache() -> Iterator[Finding]:
     """The build cache, and the room on its disk."""
-    from harness.build import ArtifactCache
+    from harness.compile import ArtifactCache
 
     try:
         summary = ArtifactCache().summary()
@@ -316,6 +317,27 @@ def find_memory() -> Finding:
     return Finding(name="memory", state="ok", found=found)
 
 
+def find_fast_builds() -> Iterator[Finding]:
+    """What stock said of fast builds, over the runs under runs/; nothing where it was never asked."""
+    from harness.store import open_run, run_names
+
+    asked, differed = 0, {}
+    for name in run_names():
+        try:
+            columns = open_run(name).index().columns
+        except HarnessError:  # `harness runs list` says what is wrong with it
+            continue
+        asked += int(columns.confirmed.sum())
+        if count := int(columns.differed.sum()):
+            differed[name] = count
+    if differed:
+        found = f"{sum(differed.values())} of {asked} verdicts were others over stock's build, in {', '.join(differed)}"
+        mend = f"harness runs show {next(iter(differed))}   # and report it; until then: --toolchain stock"
+        yield Finding(name="fast builds", state="limited", found=found, mend=mend)
+    elif asked:
+        yield Finding(name="fast builds", state="ok", found=f"stock was asked about {asked} verdicts and agreed")
+
+
 def _gigabytes(size_bytes: int) -> str:
     return f"{size_bytes / 1e9:.1f} GB"
 
@@ -342,7 +364,7 @@ def show(diagnosis: Diagnosis) -> "RenderableType":
     if mends:
         parts += [Text(), Text("To mend")]
     for finding in mends:
-        _, colour = _MARKS[finding.state]
+        *_, colour = _MARKS[finding.state]
         parts += [Padding(Text(finding.name, colour), (0, 2)), Padding(Text(finding.mend or ""), (0, 4), expand=False)]
     return Group(*parts)
 
@@ -351,11 +373,14 @@ def _table(findings: tuple[Finding, ...]) -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
+    from harness.report.text import Mark
+
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for finding in findings:
-        mark, colour = _MARKS[finding.state]
-        table.add_row(Text(mark, colour), finding.name, Text(finding.found, "" if finding.state == "ok" else colour))
+        mark = Mark(*_MARKS[finding.state])
+        colour = mark.style
+        table.add_row(mark, finding.name, Text(finding.found, "" if finding.state == "ok" else colour))
     return table

@@ -52,9 +52,9 @@ def generate(
     from harness.cli.console import output_console, progress_console
     from harness.cli.generation_display import GenerationDisplay
     from harness.cli.interrupt import leaving_at_once
+    from harness.controller.generate_and_judge import records_so_far
     from harness.generate.asking import Asking
     from harness.generate.folder import open_generations
-    from harness.pipeline.generating import records_so_far
     from harness.store import GENERATIONS_NAME, run_folder
 
     wanted = wanted_of(open_catalog(problems), **options)
@@ -103,6 +103,8 @@ def summary(outcomes: Counter[str]) -> str:
     """What this start has brought."""
     answered = sum(outcomes[name] for name in _OUTCOMES)
     others = "".join(f", {outcomes[name]} {name}" for name in _OUTCOMES[1:] if outcomes[name])
+    if not answered and outcomes["unanswered"]:
+        return f"nothing was answered, {outcomes['unanswered']} asked"
     return f"{answered} answered now{others}" if answered else "nothing was left to ask"
 
 

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import click
 
+from harness.cli.options import ONLY
 from harness.errors import InputError
 
 if TYPE_CHECKING:
     from harness.catalog import Catalog
     from harness.generate.asking import Server
     from harness.generate.conversation import Plan
-    from harness.schema import Problem
     from harness.schema.generation import GenerationSettings, Usage
 
 OPENAI = "https://api.openai.com/v1"
@@ -97,9 +97,7 @@ _GENERATING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     click.option(
         "--api", type=click.Choice(["chat", "responses"]), default="chat", show_default=True, help="Which API."
     ),
-    click.option(
-        "--only", multiple=True, metavar="NAME", help="Ask only this problem or set (19_ReLU, level1); repeatable."
-    ),
+    ONLY,
     click.option(
         "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Answers to each problem."
     ),
@@ -202,21 +200,7 @@ def wanted_of(
             "parameters": dict(parameters),
         }
     )
-    return Wanted(Plan(_problems(catalog, only), samples, turns, loaded), settings)
-
-
-def _problems(catalog: "Catalog", only: Sequence[str]) -> "list[Problem]":
-    """The problems that are asked, in the catalogue's order: all of it, or what `only` names."""
-    from harness.catalog.catalog import check
-
-    problems = catalog.problems()
-    if not only:
-        return [check(problem) for problem in problems]
-    chosen: set[str] = set()
-    for name in only:
-        of_set = [problem.title for problem in problems if problem.set == name]
-        chosen.update(of_set or [catalog.find(name).title])
-    return [check(problem) for problem in problems if problem.title in chosen]
+    return Wanted(Plan(catalog.only(only), samples, turns, loaded), settings)
 
 
 def server_of(*, base_url: str, key_env: str, deadline_s: float) -> "Server":

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 
 from harness.cli.generating import Price
-from harness.cli.progress import record_line
+from harness.cli.progress import TRY_AGAIN, print_record
 from harness.generate.asking import Ask, Watcher
 from harness.report.escape import one_cell
 from harness.schema import Record
@@ -91,11 +91,11 @@ class GenerationDisplay(Watcher):
         """A record that is kept."""
         if self._judged is not None:
             self._progress.update(self._judged, advance=1)
-        self._print(record_line(record))
+        print_record(self._console, record)
 
     def show_retry(self, record: Record) -> None:
         """A fault of ours or the machine's, which comes up again."""
-        self._print(Text.assemble(("to be tried again: ", "dim"), record_line(record)))
+        print_record(self._console, record, before=TRY_AGAIN)
 
     def _print(self, line: Text, style: str = "") -> None:
         """One line of a terminal, cut where it is too long; all of it where it goes to a file."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from harness.report.judged import Judged
+    from harness.schema import Record
     from harness.store import Run
     from harness.store.index import Index
 
@@ -46,6 +47,7 @@ _FILTERS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         show_default=True,
         help="Leave out what ran with less.",
     ),
+    click.option("--only-answered", is_flag=True, help="Take shares of the problems that a model answers, not of all."),
 ]
 
 
@@ -61,16 +63,25 @@ _FILTERS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     show_default=True,
     help="What to write; parquet needs pyarrow, kernelbench is a folder of the files that its own scripts read.",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["model", "submission"]),
+    default="model",
+    show_default=True,
+    help="What a line of the CSV is.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead; kernelbench: a folder.")
 def leaderboard(
-    runs: tuple[str, ...], ps: tuple[float, ...], format_name: str, output: Path | None, **filters: Any
+    runs: tuple[str, ...], ps: tuple[float, ...], format_name: str, by: str, output: Path | None, **filters: Any
 ) -> None:
     """Rank the models of one or more runs.
 
     RUN is a name under runs/ or a path. Rows are apart by model, run, device, precision and baseline; the denominator
-    of fast_p is every problem that was asked. Emulated, reduced, unisolated and flagged results say so. Options that
-    are given several times let through any of their values.
+    of fast_p is every problem that was asked, with --only-answered every one that was answered. Emulated, reduced,
+    unisolated and flagged results say so. Options that are given several times let through any of their values.
     """
+    if by == "submission" and format_name != "csv":
+        raise click.UsageError("--by submission is a CSV: give --format csv too")
     if format_name == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("parquet is no text: give -o FILE")
     if format_name == "kernelbench":
@@ -80,7 +91,7 @@ def leaderboard(
         return
     if output is not None and output.is_dir():
         raise click.UsageError(f"{output} is a folder: give a file")
-    content = _content(runs, ps, format_name, filters)
+    content = _content(runs, ps, "samples" if by == "submission" else format_name, filters)
     if output is not None:
         _write(output, content if isinstance(content, str | bytes) else _drawn(content))
     elif isinstance(content, str | bytes):
@@ -101,14 +112,20 @@ def _content(
     indexes, chosen = _chosen(runs, filters)
     if format_name == "html":
         return _page(runs, indexes, chosen)
+    if format_name == "samples":
+        from harness.report.samples import samples_csv
+
+        return samples_csv({name: indexes[name].records(each.columns) for name, each in chosen.items()})
     return EXPORTERS[format_name](rank(chosen, ps=ps))
 
 
 def _chosen(runs: "Mapping[str, Run]", filters: dict[str, Any]) -> "tuple[dict[str, Index], dict[str, Judged]]":
     """The index of each run, and what the filters let through of it."""
+    from harness.cli.console import say_what_was_left_out
     from harness.report.judged import Judged, check_filters
 
     indexes = {name: run.index() for name, run in runs.items()}
+    say_what_was_left_out(runs.values())
     judged = {name: Judged.of(index.columns, problems=runs[name].manifest.problems) for name, index in indexes.items()}
     check_filters(judged.values(), models=filters["models"], levels=filters["levels"])
     return indexes, {name: each.only(**filters) for name, each in judged.items()}
@@ -122,7 +139,20 @@ def _page(runs: "Mapping[str, Run]", indexes: "Mapping[str, Index]", chosen: "Ma
         lambda name, record: runs[name].attachments(record),
         title=", ".join(runs),
         judged=chosen,
+        reference=_references(),
     )
+
+
+def _references() -> "Callable[[Record], str]":
+    """The sources of the problems that are found from here, each only for records of that very file."""
+    from harness.catalog import open_catalog
+    from harness.errors import InputError
+
+    try:
+        sources = {problem.sha256: problem.source for problem in open_catalog().problems()}
+    except InputError:  # a page can be made anywhere
+        sources = {}
+    return lambda record: sources.get(record.problem.sha256, "")
 
 
 def _write_kernelbench(names: tuple[str, ...], filters: dict[str, Any], folder: Path) -> None:

@@ -9,7 +9,7 @@ import click
 from harness.errors import InputError
 
 if TYPE_CHECKING:
-    from harness.pipeline.settings import Settings
+    from harness.settings import Settings
 
 GIB = 1 << 30
 
@@ -37,12 +37,20 @@ class Rejectable(click.ParamType[str]):
     name = "FLAG"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from harness.judge.doubts import require_rejectable
+        from harness.settings import require_rejectable
 
         try:
             return require_rejectable(str(value))
         except InputError as error:
             raise click.BadParameter(str(error), ctx, param) from None
+
+
+ONLY = click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME|SET|1-50",
+    help="Ask only this problem, this set or these numbers (19_ReLU, level1, level1/1-50); repeatable.",
+)
 
 
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,6 +83,13 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         default="auto",
         show_default=True,
         help="auto is fast and steps back to stock; stock builds as torch's load_inline does.",
+    ),
+    click.option(
+        "--audit",
+        type=click.Choice(["sample", "all", "none"]),
+        default="sample",
+        show_default=True,
+        help="Whose fast builds are made by stock and judged again: a random one in twenty, all, none.",
     ),
     click.option(
         "--require-isolation",
@@ -154,6 +169,7 @@ def settings_of(
     workload: tuple[tuple[str, int | float], ...],
     extract: str,
     toolchain: str,
+    audit: str,
     isolation: str,
     precision: str,
     tolerance: str,
@@ -165,13 +181,14 @@ def settings_of(
     memory_gib: float,
 ) -> "Settings":
     """What the options of `judging` come to."""
-    from harness.pipeline.settings import Settings
+    from harness.settings import Settings
 
     return Settings.model_validate(
         {
             "workload": dict(workload),
             "extract": extract,
             "toolchain": toolchain,
+            "audit": audit,
             "isolation": {"basic": "basic-or-more", "none": "auto"}.get(isolation, isolation),
             "precision": precision,
             "tolerance": tolerance,

@@ -103,11 +103,11 @@ def check(
     """
     from harness.catalog import open_catalog
     from harness.cli.console import output_console, progress_console
+    from harness.controller.session import open_session
     from harness.errors import HarnessError
-    from harness.pipeline.session import open_session
-    from harness.pipeline.settings import Settings
     from harness.report.problems import audit_table
     from harness.schema.audit import Audit
+    from harness.settings import Settings
 
     catalog = open_catalog(problems)
     wanted = [catalog.find(name) for name in names] or catalog.problems()

@@ -47,10 +47,11 @@ def run(
     from harness.cli.generation_display import GenerationDisplay
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.leaderboard import leaderboard
+    from harness.cli.stocks_word import StocksWord
+    from harness.controller.batch import check_settings, default_builders, open_batch_run
+    from harness.controller.generate_and_judge import run_generating
+    from harness.controller.session import choose_devices, open_session
     from harness.generate.folder import open_generations
-    from harness.pipeline.generating import run_generating
-    from harness.pipeline.run import check_settings, default_builders, open_batch_run
-    from harness.pipeline.session import choose_devices, open_session
     from harness.store import GENERATIONS_NAME
 
     catalog = open_catalog(problems)
@@ -67,6 +68,7 @@ def run(
     if wants := needy(wanted.plan.problems):
         console.print(wants)
     tally: Counter[str] = Counter()
+    stock = StocksWord()
     with (
         leaving_at_once(
             "interrupted; all that was answered and judged is kept, and the same command goes on from there"
@@ -94,13 +96,16 @@ def run(
             watcher=display,
             on_found=display.found,
             on_retry=display.show_retry,
+            on_audit=stock.hear,
         ):
             tally[record.verdict.kind] += 1
+            stock.see(record)
             display.judged(record)
     ctx.invoke(leaderboard, runs=(str(opened.folder.resolve()),))
     output_console().print(
         f"\n{summary(display.outcomes)}; {display.used}; {sum(tally.values())} judged now", soft_wrap=True
     )
+    stock.say()
     complain(display.outcomes)
     if faults := tally["infrastructure"]:
         raise MachineError(

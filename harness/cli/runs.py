@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from harness.controller.evaluate import Evaluated
     from harness.schema.columns import Coded, Columns
     from harness.store import Run
     from harness.store.index import Index
@@ -30,7 +31,7 @@ def list_runs() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from harness.cli.console import output_console
+    from harness.cli.console import output_console, say_what_was_left_out
     from harness.report.escape import one_cell
     from harness.store import open_run, run_names
 
@@ -45,6 +46,7 @@ def list_runs() -> None:
     for name in names:
         run = open_run(name)
         columns = run.index().columns
+        say_what_was_left_out([run])
         verdicts = _counted(columns.verdict)
         correct, unjudged = verdicts["correct"], verdicts["infrastructure"]
         numbers = (len(columns), correct, len(columns) - correct - unjudged, unjudged)
@@ -60,19 +62,76 @@ def list_runs() -> None:
 @runs.command(short_help="Say what is in a run, or print some of its records.")
 @click.argument("name", metavar="RUN")
 @click.argument("wanted", metavar="[SUBMISSION]", required=False)
-def show(name: str, wanted: str | None) -> None:
+@click.option("--history", is_flag=True, help="List every attempt in the order of time, earlier texts too.")
+def show(name: str, wanted: str | None, history: bool) -> None:
     """Say what is in a run. SUBMISSION is a part of a submission's path or of its problem's title: one that fits is
     printed as harness eval prints it, several are listed.
     """
-    from harness.cli.console import output_console
+    from harness.cli.console import output_console, say_what_was_left_out
     from harness.store import open_run
 
     run = open_run(name)
     index = run.index()
-    shown = _about(run, index) if wanted is None else _found(run, index, wanted)
+    say_what_was_left_out([run])
+    if history:
+        shown = _history(run, index, wanted or "")
+    else:
+        shown = _about(run, index) if wanted is None else _found(run, index, wanted)
     console = output_console()
     for part in shown:
         console.print(part, soft_wrap=isinstance(part, str))
+
+
+@runs.command(short_help="Have stock confirm what ranks first.")
+@click.argument("name", metavar="RUN")
+@click.option("--problems", type=click.Path(path_type=Path), metavar="DIR", help="Problems: a folder or a file.")
+@click.option("--device", default="auto", show_default=True, metavar="auto|cuda[:N]|cpu", help="As it was judged.")
+@click.pass_context
+def confirm(ctx: click.Context, name: str, problems: Path | None, device: str) -> None:
+    """Build by stock what ranks first of its problem and was built fast, judge it again, and keep what comes of it.
+
+    Where the two verdicts differ stock's stands, and what ranks first then is asked about in its turn. It takes half a
+    minute for each problem.
+
+    \b
+    Exit status: 0 all are confirmed or replaced, 3 of some stock could not be asked.
+    """
+    from harness.catalog import open_catalog
+    from harness.cli.console import output_console
+    from harness.cli.interrupt import leaving_at_once
+    from harness.controller.confirming import confirm_firsts, settings_of, unconfirmed_firsts
+    from harness.controller.session import open_session
+    from harness.errors import HarnessError
+    from harness.store import open_run
+
+    manifest = open_run(name).manifest
+    catalog, console = open_catalog(problems), output_console()
+    words: Counter[str] = Counter()
+    with (
+        leaving_at_once("interrupted; what was confirmed is kept, and the same command goes on from there"),
+        open_run(name, create=True, manifest=manifest) as opened,
+    ):
+        if unconfirmed_firsts(opened):
+            with open_session(device, settings_of(opened)) as session:
+                for evaluated in confirm_firsts(opened, session=session, catalog=catalog):
+                    word, line = _audited(evaluated)
+                    words[word] += 1
+                    console.print(line, soft_wrap=True, markup=False, highlight=False)
+    counted = ", ".join(f"{count} {word}" for word, count in words.items()) or "nothing is left to ask"
+    console.print(f"{counted}\nharness leaderboard {name} ranks them", soft_wrap=True, markup=False, highlight=False)
+    ctx.exit(HarnessError.exit_status if words["not asked"] else 0)
+
+
+def _audited(evaluated: "Evaluated") -> tuple[str, str]:
+    """What came of asking stock about a record: in a word, and in a line."""
+    from harness.report.text import one_line
+    from harness.schema.record import DIFFERED
+
+    line = one_line(evaluated.record)
+    if evaluated.fault is not None:
+        return "not asked", f"not asked: {line} ({evaluated.fault})"
+    word = "replaced" if any(flag.rule == DIFFERED for flag in evaluated.record.flags) else "confirmed"
+    return word, f"{word}: {line}"
 
 
 @runs.command(short_help="Say which problems were won and lost between two runs.")
@@ -85,13 +144,14 @@ def diff(before: str, after: str) -> None:
     B over that in A, with its 95% interval from the raw samples of both; an interval that allows for both is called
     ambiguous, and what lies within 1% the same.
     """
-    from harness.cli.console import output_console
+    from harness.cli.console import output_console, say_what_was_left_out
     from harness.report.diff import Side, diff_text
     from harness.report.diff import diff as compare
     from harness.store import open_run
 
     opened = [open_run(name) for name in (before, after)]
     indexes = [run.index() for run in opened]
+    say_what_was_left_out(opened)
     first, second = (Side(index.columns, index.records) for index in indexes)
     names = (opened[0].name, opened[1].name)
     output_console().print(diff_text(compare(first, second), names=names if names[0] != names[1] else (before, after)))
@@ -175,12 +235,14 @@ def _upload(folder: Path, repository: str, *, message: str) -> str:
 
 
 def _write_dataset(run: "Run", folder: Path) -> int:
+    from harness.cli.console import say_what_was_left_out
     from harness.report.judged import Judged
     from harness.report.leaderboard import markdown, parquet
     from harness.report.rows import leaderboard as rank
     from harness.store.dataset import write_dataset
 
     index = run.index()
+    say_what_was_left_out([run])
     board = rank({run.name: Judged.of(index.columns, problems=run.manifest.problems)})
     return write_dataset(
         index.records(),
@@ -208,6 +270,7 @@ def _about(run: "Run", index: "Index") -> Iterator["RenderableType"]:
         "folder": str(run.folder),
         "begun": f"{manifest.created}, by harness {manifest.harness}",
         "records": f"{len(columns)}{f', and {earlier} earlier attempts' if earlier else ''}",
+        "stock": _asked_of_stock(columns),
         "verdicts": ", ".join(f"{verdicts[kind]} {kind}" for kind in _VERDICTS if verdicts[kind]) or "none",
         "problems": ", ".join(f"{count} of {level or 'no level'}" for level, count in _problems(columns)) or "none",
         "models": _named(columns.model),
@@ -223,24 +286,50 @@ def _about(run: "Run", index: "Index") -> Iterator["RenderableType"]:
     yield drawn
 
 
+def _asked_of_stock(columns: "Columns") -> str:
+    fast, asked, differed = (int(which.sum()) for which in (columns.fast, columns.confirmed, columns.differed))
+    alarm = f"ALARM: {differed} JUDGED OTHERWISE THAN THEIR FAST BUILDS" if differed else "none differed"
+    return (
+        f"asked about {asked}, {alarm}; {fast} are of fast builds" if asked else f"not asked; {fast} are of fast builds"
+    )
+
+
 def _found(run: "Run", index: "Index", wanted: str) -> Iterator["RenderableType"]:
     """The records that fit: one in full, several in a line each."""
+    from harness.report.text import one_line, report
+
+    records = list(index.records(_fitting(run, index.columns, wanted)))
+    if len(records) > 1:
+        yield from map(one_line, records)
+    else:
+        yield report(records[0], source=run.attachments(records[0]).get("candidate.py"))
+
+
+def _fitting(run: "Run", columns: "Columns", wanted: str) -> "Columns":
+    """The records with this in their path or problem. Raises InputError where there is none."""
     import numpy as np
 
     from harness.errors import InputError
-    from harness.report.text import one_line, report
 
-    columns = index.columns
     fits = np.zeros(len(columns), np.bool_)
     for column in (columns.path, columns.problem):
         fits |= np.array([wanted in text for text in column.texts], np.bool_)[column.codes]
     if not fits.any():
         raise InputError(f"no record of {run.name} has {wanted!r} in its submission's path or its problem's title")
-    records = list(index.records(columns.take(fits)))
-    if len(records) > 1:
-        yield from map(one_line, records)
-    else:
-        yield report(records[0], source=run.attachments(records[0]).get("candidate.py"))
+    return columns.take(fits)
+
+
+def _history(run: "Run", index: "Index", wanted: str) -> "Iterator[RenderableType]":
+    """A line an attempt, in the order of time; the texts that a submission had are numbered."""
+    from harness.report.text import one_line
+
+    records = sorted(index.records(_fitting(run, index.lines, wanted)), key=lambda record: record.judged_at)
+    texts: dict[object, dict[str, int]] = {}
+    for record in records:
+        submission = record.submission
+        known = texts.setdefault((record.problem.title, submission.path, submission.sample, submission.model), {})
+        number = known.setdefault(submission.sha256, len(known) + 1)
+        yield f"{record.judged_at[:19].replace('T', ' ')}  text {number}  {one_line(record)}"
 
 
 def _counted(column: "Coded") -> Counter[str]:

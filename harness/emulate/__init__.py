@@ -2,13 +2,14 @@
 
 from harness.emulate.draft import NotEmulated
 from harness.emulate.rewrite import Rewritten, rewrite
-from harness.emulate.toolchain import ADDRESS_SANITIZER_FLAGS, COMPILE_FLAGS, HEADER, INCLUDE_DIR
+from harness.emulate.toolchain import ADDRESS_SANITIZER_FLAGS, COMPILE_FLAGS, HEADER, INCLUDE_DIR, OVER_TORCH
 
 __all__ = [
     "ADDRESS_SANITIZER_FLAGS",
     "COMPILE_FLAGS",
     "HEADER",
     "INCLUDE_DIR",
+    "OVER_TORCH",
     "NotEmulated",
     "Rewritten",
     "rewrite",

@@ -1,5 +1,6 @@
 """What cannot be emulated, by name. A table: a new construct is a new row."""
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -70,12 +71,16 @@ def header_not_emulated(header: str) -> str | None:
     return next((construct for pattern, construct in _HEADER_PATTERNS if pattern.fullmatch(header)), None)
 
 
+@functools.lru_cache(maxsize=4096)  # a source says the same names again and again
+def _construct_named(name: str) -> str | None:
+    return next((construct for pattern, construct in _NAME_PATTERNS if pattern.fullmatch(name)), None)
+
+
 def name_not_emulated(tokens: Sequence[Token], index: int) -> str | None:
     """The construct that the name at `index` stands for; None where it is an ordinary name."""
     name = tokens[index].text
-    for pattern, construct in _NAME_PATTERNS:
-        if pattern.fullmatch(name):
-            return construct
+    if (construct := _construct_named(name)) is not None:
+        return construct
     if name not in _NAMESPACES and name != "cuda":
         return None
     scope = next_code(tokens, index + 1)

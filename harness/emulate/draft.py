@@ -19,7 +19,8 @@ class NotEmulated(Exception):
 class Draft:
     """The tokens of a source; `out` holds what is written for each, at first the token itself.
 
-    No token that holds a newline is ever replaced, so lines stay where they are. `partners` pairs the brackets.
+    No token that holds a newline is ever replaced, so lines stay where they are. `partners` pairs the brackets, `nulls`
+    are those that no launch has looked at.
     """
 
     source: str

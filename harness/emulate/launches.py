@@ -5,6 +5,7 @@ from bisect import bisect
 from harness.emulate.draft import Draft, NotEmulated
 
 _ARGUMENTS = "cuda_emulation_arguments"
+_LONGEST_CALLEE = 100  # tokens; a bound for texts that only look like one
 _NO_CALLEE = {"return", "if", "else", "while", "for", "switch", "do", "case", "sizeof"}
 
 
@@ -14,7 +15,7 @@ def rewrite_launches(draft: Draft) -> None:
             continue
         close = _end_of_configuration(draft, index)
         start = _start_of_callee(draft, index)
-        if close is None or start is None:
+        if close is None or start is None or index - start > _LONGEST_CALLEE:
             continue  # cut off, or no launch: the compiler will say so
         if draft.places[start].device:
             raise NotEmulated("dynamic parallelism (a launch from device code)", draft.tokens[index].line)
@@ -58,7 +59,7 @@ def _start_of_callee(draft: Draft, opening: int) -> int | None:
     element of an array, or anything in parentheses."""
     start: int | None = None
     index = draft.before(opening)
-    while index is not None:
+    while index is not None and index >= opening - _LONGEST_CALLEE:
         if draft.text(index) in (")", "]"):
             start = draft.partners.get(index)
             index = draft.before(start) if start is not None else None
@@ -83,7 +84,7 @@ def _opening_angle(draft: Draft, closing: int) -> int | None:
     """Index of the `<` of the template arguments that end at `closing`; brackets among them are stepped over."""
     depth = 0
     index: int | None = closing
-    while index is not None:
+    while index is not None and index >= closing - _LONGEST_CALLEE:
         text = draft.text(index)
         if text in (")", "]", "}"):
             index = draft.partners.get(index)
@@ -105,6 +106,10 @@ def _replace_null_arguments(draft: Draft, after: int) -> None:
     closing = None if opening is None else draft.partners.get(opening)
     if opening is None or closing is None:
         return
-    for index in draft.nulls[bisect(draft.nulls, opening) : bisect(draft.nulls, closing)]:
+    inside = slice(bisect(draft.nulls, opening), bisect(draft.nulls, closing))
+    nulls = draft.nulls[inside]
+    if nulls:  # once, however many launches are around them
+        del draft.nulls[inside]
+    for index in nulls:
         if draft.text(draft.before(index)) in ("(", ",") and draft.text(draft.after(index)) in (")", ","):
             draft.out[index] = "nullptr"

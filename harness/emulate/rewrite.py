@@ -14,6 +14,9 @@ from harness.emulate.draft import Draft, NotEmulated
 from harness.emulate.launches import rewrite_launches
 from harness.emulate.shared_memory import rewrite_shared_memory
 
+MOST_CHARACTERS = 1 << 20
+"""Of one source. Time and memory grow with it and no faster: ten seconds and half a gigabyte for as many tokens."""
+
 
 @dataclass(frozen=True)
 class Rewritten:
@@ -28,6 +31,8 @@ def rewrite(source: str) -> Rewritten:
 
     Any text is accepted, what is not CUDA comes back as it was. Raises NotEmulated, and nothing else.
     """
+    if len(source) > MOST_CHARACTERS:
+        raise NotEmulated(f"a source of more than {MOST_CHARACTERS:,} characters", 1)
     draft = Draft(source)
     _refuse_what_is_not_emulated(draft)
     rewrite_launches(draft)

@@ -8,6 +8,7 @@ _KEPT_QUALIFIERS = ("volatile", "const")
 _QUALIFIERS = {"extern", "static", "__shared__", *_KEPT_QUALIFIERS}
 _ALIGNMENTS = {"alignas", "__align__"}
 _BEFORE_A_DECLARATION = (";", "{", "}", ":", ")")
+_ENDS = (";", "}", ")", "]", "__shared__")
 _LONGEST_DECLARATION = 1000  # tokens; a bound for texts that only look like one
 _EXPLICIT_ALIGNMENT = 1024  # bytes; whatever alignment was asked for, this satisfies it
 
@@ -142,10 +143,13 @@ def _specifiers(draft: Draft, shared: int) -> tuple[int, int]:
 
 
 def _end_of_declaration(draft: Draft, index: int) -> int | None:
-    """Index of the `;` outside all brackets, in the same directive if in one; None where something else ends it."""
+    """Index of the `;` outside all brackets, in the same directive if in one; None where something else ends it.
+
+    Another `__shared__` does, too, so that no text is gone through for each of many.
+    """
     start = index
     while index < min(len(draft.tokens), start + _LONGEST_DECLARATION):
-        if draft.text(index) in (";", "}", ")", "]") or draft.places[index].directive != draft.places[start].directive:
+        if draft.text(index) in _ENDS or draft.places[index].directive != draft.places[start].directive:
             return index if draft.text(index) == ";" else None
         index = draft.partners.get(index, index) + 1  # steps over what is in brackets
     return None

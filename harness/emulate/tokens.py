@@ -12,14 +12,15 @@ from typing import Literal
 Kind = Literal["space", "comment", "string", "character", "number", "name", "punctuation"]
 
 # Order matters: a raw string before a name that begins with R, a number before the punctuation that it may begin with.
+# Literals are possessive and may lack their end (theirs is that of the line): each character is read once.
 # `<` and `>` stay single, because `>>>` ends both a launch's configuration and three template argument lists.
 _TOKEN = re.compile(
     r"""
     (?P<space>      (?: \s | \\\r?\n )+ )
-  | (?P<comment>    //(?: \\\r?\n | [^\n] )* | /\*.*?\*/ )
-  | (?P<string>     (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"
-                  | (?:u8|[uUL])?"(?: \\\r\n | \\. | [^"\\\n] )*" )
-  | (?P<character>  (?:u8|[uUL])?'(?: \\. | [^'\\\n] )+' )
+  | (?P<comment>    //(?: \\\r?\n | [^\n] )* | /\*.*?(?:\*/|\Z) )
+  | (?P<string>     (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)
+                  | (?:u8|[uUL])?"(?: \\\r\n | \\. | [^"\\\n] )*+"? )
+  | (?P<character>  (?:u8|[uUL])?'(?: \\. | [^'\\\n] )*+'? )
   | (?P<number>     \.?\d(?: [eEpP][+-] | '\w | [\w.] )* )
   | (?P<name>       [^\W\d]\w* )
   | (?P<punctuation> :: | -> | \#\# | . )

@@ -19,6 +19,9 @@ COMPILE_FLAGS: tuple[str, ...] = (
     "-w",  # what g++ thinks of CUDA's idioms is not what the candidate asked
 )
 
+OVER_TORCH = "-DCUDA_EMULATION_OVER_TORCH"
+"""Beside torch's own headers: has the emulation declare what those declare for CUDA compilers alone."""
+
 ADDRESS_SANITIZER_FLAGS: tuple[str, ...] = ("-fsanitize=address", "-g", "-fno-omit-frame-pointer")
 """Added to COMPILE_FLAGS and at linking, they report an out-of-bounds access of any heap memory at its own source line,
 four to seven times slower. The process that loads the module must have been started with

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from harness.wire import Channel
-from harness.wire.messages import Done, Go, Ready
-from harness.wire.values import TensorValue
+from harness.transport import Channel
+from harness.transport.values import TensorValue
+from harness.transport.worker_messages import Done, Go, Ready
 from harness.worker.serve import Server
 
 

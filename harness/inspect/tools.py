@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.build import find_torch
-from harness.build.torch_layout import cxx_compiler
+from harness.compile import find_torch
+from harness.compile.torch_layout import cxx_compiler
 from harness.errors import InputError
 from harness.inspect import address_sanitizer, compute_sanitizer, nsight_compute
 from harness.inspect.report import Findings

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
+from harness.intake.c_source import is_c, without_comments
 from harness.intake.languages import languages_of
 from harness.intake.markdown import Fenced, fenced_blocks, has_more_fences
 from harness.intake.python_source import MAX_SOURCE, Unparsable, defined_names, parse
@@ -210,9 +211,17 @@ def _no_source(text: str, whole: _Piece, *, is_file: bool) -> Failed:
     """Say why a submission without a usable block is no candidate either."""
     if not text.strip():
         return _failed("empty", "The submission is empty.")
+    if not _LOOKS_LIKE_PYTHON.search(text) and is_c(without_comments(text)):
+        return _failed("missing", _KERNEL_ALONE)
     if not is_file and not _LOOKS_LIKE_PYTHON.search(text):
         return _failed("empty", "The response holds no code block.")
     return _failed(whole.reason, f"The submission {whole.fault}.")
+
+
+_KERNEL_ALONE = (
+    f"This is C++ or CUDA alone: a candidate is Python that defines {ENTRY} and builds its kernel, by load_inline or, "
+    "in a .py file that lies beside its sources, by load(sources=[...])."
+)
 
 
 def _failed(reason: Reason, detail: str) -> Failed:

@@ -22,8 +22,11 @@ import csv
 import hashlib
 import os
 import re
+import stat
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 import pydantic_core
@@ -31,12 +34,16 @@ from pydantic import ValidationError
 
 from harness.errors import InputError
 from harness.intake.extract import MAX_SUBMISSION
+from harness.intake.neighbours import with_neighbours
 from harness.schema import Submission
 from harness.schema.generation import Generation
 
+STDIN = "-"
 TABLE = "generations.csv"
 GENERATION_CONFIG = "generation_config.yaml"
 SUFFIXES = (".py", ".txt", ".md")
+MAX_FILE_BYTES = 1 << 28
+"""What is hashed of one file; extraction refuses far shorter texts, but its record names them by their hash."""
 
 _KERNELBENCH = re.compile(r"(?P<problem>level_\d+_problem_\d+)_sample_(?P<sample>\d+)(?:_kernel)?")
 _PROMPT = re.compile(r"level_\d+_problem_\d+_sample_\d+_prompt")
@@ -63,14 +70,18 @@ class _Place:
 
 
 def read_submission(path: Path) -> Submission:
-    """Read one file. Bytes that are not UTF-8 become U+FFFD: what a candidate holds is data.
+    """Read one file, and the sources beside it that a `.py` file builds (`neighbours`); STDIN is standard input.
 
-    The problem is set where the file's name is KernelBench's or a problem's own. Raises InputError for a file that is
-    missing, a folder, or unreadable.
+    Bytes that are not UTF-8 become U+FFFD: what a candidate holds is data. The problem is set where the file's name is
+    KernelBench's or a problem's own. Raises InputError for a file that is missing, a folder, or unreadable.
     """
     named = _KERNELBENCH.fullmatch(path.stem) or _PROBLEM_SAMPLE.fullmatch(path.stem)
     place = _place_of(PurePosixPath(path.name)) if named else None
-    return _read(path, name=str(path), place=place)
+    read = _read_stdin() if str(path) == STDIN else _read(path, name=str(path), place=place)
+    text = with_neighbours(read.text, path.parent) if path.suffix == ".py" else read.text
+    if text == read.text:
+        return read
+    return read.model_copy(update={"text": text, "sha256": hashlib.sha256(text.encode()).hexdigest()})
 
 
 def read_folder(folder: Path) -> list[Submission]:
@@ -109,10 +120,11 @@ def _generation(path: Path) -> Generation | None:
     """What `harness generate` kept beside a submission; None where there is nothing of its own."""
     beside = path.with_suffix(".json")
     try:
-        content = beside.read_bytes()
+        with _open_regular(beside) as file:
+            content = file.read(MAX_FILE_BYTES)
         if pydantic_core.from_json(content)["kind"] != "generation":
             return None
-    except (OSError, ValueError, TypeError, LookupError):  # no file, no JSON, no object, or somebody else's
+    except (OSError, InputError, ValueError, TypeError, LookupError):  # no file, no JSON, no object, or somebody else's
         return None
     try:
         return Generation.model_validate_json(content)
@@ -124,7 +136,9 @@ def _read(path: Path, *, name: str, place: _Place | None) -> Submission:
     if path.is_dir():
         raise InputError(f"{path} is a folder; name one file, or score the folder with `harness batch`.")
     try:
-        with path.open("rb") as file:
+        with _open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                raise InputError(f"{path} is larger than the {MAX_FILE_BYTES >> 20} MiB that a submission may have.")
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             file.seek(0)
             head = file.read(4 * MAX_SUBMISSION + 1)  # a character takes up to 4 bytes; extraction refuses longer text
@@ -140,6 +154,20 @@ def _read(path: Path, *, name: str, place: _Place | None) -> Submission:
         sample=place.sample if place else 0,
         model=place.model if place else "",
     )
+
+
+def _read_stdin() -> Submission:
+    data = sys.stdin.buffer.read(4 * MAX_SUBMISSION + 1)
+    return Submission(path="stdin", sha256=hashlib.sha256(data).hexdigest(), text=data.decode("utf-8", "replace"))
+
+
+def _open_regular(path: Path) -> BufferedReader:
+    """Open a file that ends, for reading. Raises InputError for a pipe, a device or a socket, OSError otherwise."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path} is no regular file: a submission is a file of text.")
+    return open(descriptor, "rb")
 
 
 def _files(folder: Path) -> list[PurePosixPath]:
@@ -161,8 +189,9 @@ def _is_submission(name: str) -> bool:
 def _generated_by(folder: Path) -> str:
     """The model that KernelBench's configuration in the folder names; empty where there is none."""
     try:
-        text = (folder / GENERATION_CONFIG).read_text(encoding="utf-8", errors="replace")
-    except OSError:  # not there, or nothing that can be read: then nobody names the model
+        with _open_regular(folder / GENERATION_CONFIG) as file:
+            text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+    except (OSError, InputError):  # not there, or nothing that can be read: then nobody names the model
         return ""
     match = _MODEL_NAME.search(text)
     return match["name"].strip() if match and match["name"] not in ("null", "~") else ""

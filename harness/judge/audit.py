@@ -23,7 +23,7 @@ from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, stor
 from harness.schema.audit import Audit
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
-from harness.wire.values import TensorValue, encode, opaque
+from harness.transport.values import TensorValue, encode, opaque
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
@@ -62,8 +62,16 @@ class _Auditor:
             )
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
+        fixed = same(inputs, self._draw())
+        if fixed:
+            detail = (
+                "get_inputs draws the same each time, so that answers can be remembered: candidates are timed on other "
+                "contents, and not at all where no others can be made"
+            )
+            self._find("fixed-inputs", "warn", detail)
         facts = Audit(
             random=random,
+            fixed=fixed,
             input_bytes=size_of(inputs),
             weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
             output_bytes=self._written(inputs, expected),

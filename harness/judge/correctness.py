@@ -2,11 +2,13 @@
 
 The allowed error of an element is
 
-    rtol * |expected| + rtol * mean |expected| + 8 * (largest error of the reference as written against float64)
+    rtol * |expected| + rtol * mean |expected| + slack
+    slack = min(8 * e, 2 * e + rtol * mean |expected|)    e: the largest error of the reference as written, by float64
 
 so it scales with the output: an output of the order of 1e-6 is not compared with 1e-2, and where float32 itself
-is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. `rtol` is
-1e-4 for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
+is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. Where the
+reference itself computes in tf32 the slack is about twice its error, and bfloat16 cannot hide behind it. `rtol` is 1e-4
+for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
 are held to 1e-10, integers and bools to equal bits. The test is `not (error <= allowed)`, so that NaN never passes;
 where the reference as written is infinite or NaN, as half is past 65504, what it says is right as well. Of complex
 numbers both parts are held to what the magnitude of the parts allows.
@@ -29,7 +31,7 @@ from harness.schema.verdict import Difference, Mismatch
 
 RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 RTOL_OTHER_FLOATS = 5e-2  # 8-bit floats: half a unit in the last place is 2**-4 or coarser
-REFERENCE_ERROR_FACTOR = 8.0
+REFERENCE_ERROR_FACTOR, REDUCED_ERROR_FACTOR = 8.0, 2.0
 _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1 GB
 
 
@@ -37,24 +39,28 @@ _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1
 class Expected:
     """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
 
-    `like` holds the reference's outputs as written: they define structure, shapes and dtypes.
+    `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
+    largest error over its mean size in earlier trials, for where `exact` cannot tell.
     """
 
     like: Any
     exact: Any
+    known_relative: float = 0.0
 
 
 @dataclass(frozen=True)
 class Agreement:
     """How close all outputs are. Figures as in `ErrorSummary`.
 
-    `reduced` is the root of the mean squared error of a float32 output over that of its values, where it is larger
-    than float32 arithmetic explains (see `_reduced`), else 0.
+    `spread` is the root of the mean squared error of a float32 output over that of its values, where the error lies
+    all over it and is more than twice the reference's, else 0; `reduced` the same where it is larger than float32
+    arithmetic explains (see `_reduced`).
     """
 
     relative: float = 0.0
     reference_relative: float = 0.0
     of_tolerance: float = 0.0
+    spread: float = 0.0
     reduced: float = 0.0
 
     def __or__(self, other: "Agreement") -> "Agreement":
@@ -62,6 +68,7 @@ class Agreement:
             max(self.relative, other.relative),
             max(self.reference_relative, other.reference_relative),
             max(self.of_tolerance, other.of_tolerance),
+            max(self.spread, other.spread),
             max(self.reduced, other.reduced),
         )
 
@@ -78,8 +85,15 @@ class Disagreement:
 def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled") -> Agreement | Disagreement:
     """Hold `actual` against the reference: structure first, then dtype and shape, then every element."""
     agreement = Agreement()
+    pairs: list[_Pair] = []
     for pair in _pairs(actual, expected.like, expected.exact, "output"):
-        found = pair if isinstance(pair, Disagreement) else _compare_leaf(*pair, tolerance)
+        unlike = pair if isinstance(pair, Disagreement) else _unlike(*pair)
+        if isinstance(unlike, Disagreement):
+            return unlike
+        assert not isinstance(pair, Disagreement)
+        pairs.append(pair)
+    for one in pairs:
+        found = _compare_leaf(*one, tolerance, expected.known_relative)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
@@ -132,15 +146,29 @@ def _describe(actual: Any) -> str:
     return f"and is a {'tensor' if isinstance(actual, torch.Tensor) else type(actual).__name__}"
 
 
-def _compare_leaf(actual: Any, like: Any, exact: Any, name: str, tolerance: ToleranceName) -> Agreement | Disagreement:
+def _unlike(actual: Any, like: Any, exact: Any, name: str) -> Disagreement | None:
+    """What of a leaf is not the reference's, whatever its values."""
+    del exact
+    if not isinstance(like, torch.Tensor):
+        if type(actual) is not type(like):
+            return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
+        return None
+    if isinstance(actual, Elsewhere):
+        return Disagreement("device", f"{name} lies on {actual.device}, not where the reference's does")
+    if not isinstance(actual, torch.Tensor):
+        return Disagreement("structure", f"{name} should be a plain tensor, {_describe(actual)}")
+    if actual.dtype != like.dtype:
+        return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
+    if actual.shape != like.shape:
+        return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
+    return None
+
+
+def _compare_leaf(
+    actual: Any, like: Any, exact: Any, name: str, tolerance: ToleranceName, known_relative: float
+) -> Agreement | Disagreement:
     if isinstance(like, torch.Tensor):
-        if isinstance(actual, Elsewhere):
-            return Disagreement("device", f"{name} lies on {actual.device}, not where the reference's does")
-        if not isinstance(actual, torch.Tensor):
-            return Disagreement("structure", f"{name} should be a plain tensor, {_describe(actual)}")
-        return _compare_tensor(actual, like, exact, name, tolerance)
-    if type(actual) is not type(like):
-        return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
+        return _compare_tensor(actual, like, exact, name, tolerance, known_relative)
     if isinstance(like, float):
         as_tensor = [torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact)]
         return _compare_values(as_tensor[0], as_tensor[1], as_tensor[2], name, rtol=1e-4, tolerance=tolerance)
@@ -150,18 +178,19 @@ def _compare_leaf(actual: Any, like: Any, exact: Any, name: str, tolerance: Tole
 
 
 def _compare_tensor(
-    actual: torch.Tensor, like: torch.Tensor, exact: torch.Tensor, name: str, tolerance: ToleranceName
+    actual: torch.Tensor,
+    like: torch.Tensor,
+    exact: torch.Tensor,
+    name: str,
+    tolerance: ToleranceName,
+    known_relative: float,
 ) -> Agreement | Disagreement:
-    if actual.dtype != like.dtype:
-        return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
-    if actual.shape != like.shape:
-        return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
     if not like.numel():
         return Agreement()
     like, exact = like.detach(), exact.detach()  # a reference may return a parameter
     if like.is_complex() or like.is_floating_point():
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
-        return _compare_values(actual, like, exact, name, rtol=rtol, tolerance=tolerance)
+        return _compare_values(actual, like, exact, name, rtol=rtol, tolerance=tolerance, known_relative=known_relative)
     return _compare_exactly(actual, like, name)
 
 
@@ -201,6 +230,7 @@ def _compare_values(
     *,
     rtol: float,
     tolerance: ToleranceName,
+    known_relative: float = 0.0,
 ) -> Agreement | Disagreement:
     """Compare floating or complex tensors of equal shape, chunk by chunk, at least in float32, or in `exact`'s type.
 
@@ -213,15 +243,18 @@ def _compare_values(
     precision = torch.float64 if exact.dtype == torch.float64 else torch.float32
     of = _scale(like, exact, precision)
     base = of.mean if tolerance == "scaled" else 1.0
-    tally = _Tally(rtol, rtol * base + REFERENCE_ERROR_FACTOR * of.reference_error, parts)
+    error = max(of.reference_error, known_relative * of.mean)
+    slack = min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + rtol * of.mean)
+    tally = _Tally(rtol, rtol * base + slack, parts)
     for start, (got, want, written) in pieces(actual, exact, like, limit=_CHUNK // parts * parts):
         tally.add(start, got.to(precision), want.to(precision), written)
-    reduced = _reduced(tally, of, like.numel()) if like.dtype == torch.float32 else 0.0
+    spread = _spread(tally, of, like.numel()) if like.dtype == torch.float32 else 0.0
+    reduced = _reduced(spread, of)
     if not tally.mismatched:
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
-        return Agreement(relative, reference_relative, tally.share, reduced)
+        return Agreement(relative, reference_relative, tally.share, spread, reduced)
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -239,14 +272,25 @@ REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
 even in sums of 1e5 terms that cancel."""
 
 
-def _reduced(tally: "_Tally", of: "_Scale", elements: int) -> float:
-    """The relative error, where it is that of a smaller floating type and not the reference's own; else 0."""
+SPREAD_FROM, SPREAD_FACTOR = 3e-7, 2.0
+"""An error below two roundings of float32, or below twice the reference's own, is not asked where it comes from."""
+
+
+def _spread(tally: "_Tally", of: "_Scale", elements: int) -> float:
+    """The relative error, where it lies all over the output and is not the reference's own; else 0."""
     if not of.square:
         return 0.0
-    mine = math.sqrt(tally.square / of.square)
+    mine, theirs = math.sqrt(tally.square / of.square), math.sqrt(of.reference_square / of.square)
+    everywhere = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)
+    return mine if everywhere and mine >= max(SPREAD_FROM, SPREAD_FACTOR * theirs) else 0.0
+
+
+def _reduced(spread: float, of: "_Scale") -> float:
+    """An error all over the output, where its size is that of a smaller floating type; else 0."""
+    if not spread:
+        return 0.0
     theirs = math.sqrt(of.reference_square / of.square)
-    spread = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)  # all over, not in a few elements
-    return mine if spread and max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= mine <= REDUCED_TO else 0.0
+    return spread if max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= spread <= REDUCED_TO else 0.0
 
 
 @dataclass

@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from harness.errors import InputError
-from harness.schema.flag import Flag, Severity
+from harness.schema.flag import Flag, JudgeFlag, Severity
 from harness.schema.record import Kernel, Profile, Roofline
 
 if TYPE_CHECKING:
@@ -20,8 +18,9 @@ if TYPE_CHECKING:
     from harness.judge.subject import Trace
 
 BATCHED_FACTOR = 4.0
-"""How much larger a speed-up over whole rounds may be than over single calls, and how much longer a single call may
-take than one of many, before the round is doubted: more than launches that overlap with kernels explain."""
+"""How much larger a speed-up over whole rounds may be than single calls leave open at most, before it is doubted: more
+than launches that overlap with kernels explain."""
+LAUNCH_BOUND_MS = 0.1
 EVENTS_APART = 0.05
 EVENTS_APART_MS = 0.02
 FLOOR_MARGIN = WRITE_MARGIN = 0.9
@@ -89,14 +88,13 @@ def _faster_than_writing(case: Case) -> Flag | None:
 
 def _batched_calls(case: Case) -> Flag | None:
     timing = case.finding.timing
-    if timing is None or timing.candidate_single_ms is None or timing.reference_single_ms is None:
+    if timing is None or timing.single_speedup is None:
         return None
-    single = timing.reference_single_ms / timing.candidate_single_ms
-    overlap = timing.candidate_single_ms / timing.candidate_ms
-    if timing.speedup.low <= BATCHED_FACTOR * single or overlap <= BATCHED_FACTOR:
+    in_rounds, at_most = timing.reference_ms / timing.candidate_ms, timing.single_speedup.high
+    if in_rounds <= BATCHED_FACTOR * at_most:
         return None
     detail = (
-        f"{timing.speedup.value:.3g} times faster over rounds of {timing.calls_per_round} calls, but {single:.3g} "
+        f"{in_rounds:.3g} times faster over rounds of {timing.calls_per_round} calls, but at most {at_most:.3g} "
         "times over single calls: work of several calls seems to be done in one"
     )
     return _flag("batched-calls", "reject", detail)
@@ -128,12 +126,48 @@ def _device_events_disagree(case: Case) -> Flag | None:
     return _flag("device-events-disagree", "warn", detail)
 
 
-DOUBTS: dict[str, Callable[[Case], Flag | None]] = {
+def _launch_bound(case: Case) -> Flag | None:
+    timing = case.finding.timing
+    if timing is None or timing.single_speedup is None or timing.candidate_ms >= LAUNCH_BOUND_MS:
+        return None
+    single = timing.single_speedup
+    in_rounds = timing.reference_ms / timing.candidate_ms
+    detail = (
+        f"a call is so short that launching it is most of its time: {in_rounds:.3g} times faster over rounds, "
+        f"{single.low:.3g} to {single.high:.3g} times over single calls. A candidate that has launches ready before it "
+        "is asked, or does several calls at once, can look better by up to what single calls leave open"
+    )
+    return _flag("launch-bound", "info", detail)
+
+
+def _depends_on_values(case: Case) -> Flag | None:
+    timing = case.finding.timing
+    if timing is None or not timing.depends_on_values:
+        return None
+    detail = (
+        "it was faster on what get_inputs draws than on other contents, or slower, and counts as it was on the worse"
+    )
+    return _flag("depends-on-values", "warn", detail)
+
+
+def _slowed_reference(case: Case) -> Flag | None:
+    timing = case.finding.timing
+    if timing is None or timing.reference_slowed <= 1.0:
+        return None
+    slowed = timing.reference_slowed
+    detail = f"the reference took {slowed:.3g} times as long beside it as alone, and counts as it is alone"
+    return _flag("slowed-reference", "warn", detail)
+
+
+DOUBTS: dict[JudgeFlag, Callable[[Case], Flag | None]] = {
     "reduced-precision": _reduced_precision,
     "no-custom-kernel": _no_custom_kernel,
     "below-roofline": _below_roofline,
     "faster-than-writing": _faster_than_writing,
     "batched-calls": _batched_calls,
+    "launch-bound": _launch_bound,
+    "depends-on-values": _depends_on_values,
+    "slowed-reference": _slowed_reference,
     "disturbed-timing": _disturbed_timing,
     "device-events-disagree": _device_events_disagree,
 }
@@ -152,21 +186,8 @@ COPIED_MEMORY = Flag(
 )
 """These two are raised by who holds the device, and can look at it once the candidate is gone."""
 
-REJECTABLE = (*DOUBTS, WORK_OUTSIDE_THE_CLOCK.rule, COPIED_MEMORY.rule)
-"""The flags that a setting may name for a correct candidate to be rejected. What screening finds is not among them: it
-explains, and decides nothing."""
 
-
-def require_rejectable(name: str) -> str:
-    """`name`, where it is that of a flag that may reject. Raises InputError, which says what was meant."""
-    if name in REJECTABLE:
-        return name
-    close = get_close_matches(name, REJECTABLE, n=1)
-    meant = f" (did you mean {close[0]}?)" if close else ""
-    raise InputError(f"{name!r} is no flag that can reject{meant}: give one of {', '.join(REJECTABLE)}")
-
-
-def _flag(rule: str, severity: Severity, detail: str) -> Flag:
+def _flag(rule: JudgeFlag, severity: Severity, detail: str) -> Flag:
     return Flag(rule=rule, severity=severity, detail=detail)
 
 

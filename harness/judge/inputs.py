@@ -5,14 +5,15 @@ integers and change the floating values, because a benchmark's inputs are often 
 candidate may be right on those alone: `return x` passes ReLU on values in [0, 1).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from harness.judge.problem import seed_everything
 from harness.judge.tensors import PIECE, leaves, same_bits, size_of, views
-from harness.wire.memory import Arena, aligned, view
-from harness.wire.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
+from harness.transport.memory import Arena, aligned, view
+from harness.transport.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
 
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
@@ -55,7 +56,7 @@ STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     """`inputs` with every real floating tensor's values drawn anew as `kind` says; the rest is kept."""
-    torch.manual_seed(seed)
+    seed_everything(seed)
     change = STRESS[kind]
     return [
         _changed(value, change)
@@ -63,6 +64,23 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
         else value
         for value in inputs
     ]
+
+
+def permuted(inputs: list[Any], seed: int) -> list[Any]:
+    """`inputs` with the integers of every tensor in another order.
+
+    Ascending ones are kept: they may be offsets, of which an order is asked. Values stay in the range that they had.
+    """
+    seed_everything(seed)
+    return [_permuted(value) if isinstance(value, torch.Tensor) else value for value in inputs]
+
+
+def _permuted(value: torch.Tensor) -> torch.Tensor:
+    flat = value.reshape(-1)
+    if value.is_floating_point() or value.is_complex() or bool((flat[1:] >= flat[:-1]).all()):
+        return value
+    order = torch.randperm(flat.numel(), device=value.device)
+    return flat[order].view(value.shape)
 
 
 def _changed(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
@@ -86,48 +104,73 @@ class Contents:
     def __init__(self, draw: Callable[[], list[Any]]) -> None:
         self._draw = draw
         self._kept: list[Any] | None = None
+        self._size = -1
 
     def get(self) -> list[Any]:
-        """The arguments; tensors on the judge's device, not shared with anybody."""
+        """The arguments; tensors on the judge's device, not shared with any other process."""
         if self._kept is None:
             self._kept = self._draw()
+            self._size = size_of(self._kept)
         return self._kept
 
     @property
     def large(self) -> bool:
-        return size_of(self.get()) > LARGE_BYTES
+        """Whether they take much memory."""
+        if self._size < 0:
+            self.get()
+        return self._size > LARGE_BYTES
 
-    def spare(self) -> None:
-        """Let go of what takes much memory; it is drawn again when it is asked for."""
-        if self._kept is not None and self.large:
-            self._kept = None
-
-    @property
-    def spared(self) -> bool:
-        return self._kept is None
-
-
-HIDDEN_BYTES = 1 << 28
-"""Sets up to this size are written apart first, so that they can be shown all at once."""
+    def forget(self) -> None:
+        """Let go of them; they are drawn again when they are asked for."""
+        self._kept = None
 
 
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
-    What is written on a device is seen by nobody before `reveal`, except where the sets are large and the arena shared;
-    on the host at once, by who is not frozen. The arena belongs to the sets: `close` unmaps it.
+    Nothing that is written can be seen by a subject before its round: it is written apart, and `reveal` copies it into
+    the arena. `beside` shares the memory to write in with other sets of the same shape, whose arena another subject
+    has. The arena belongs to the sets: `close` unmaps it.
     """
 
-    def __init__(self, example: list[Any], count: int, make_arena: Callable[[int], Arena]) -> None:
+    def __init__(
+        self,
+        example: list[Any],
+        count: int,
+        make_arena: Callable[[int], Arena],
+        *,
+        beside: "InputSets | None" = None,
+    ) -> None:
         self.count = count
         self._slot_size, self._template = _layout(example)
-        self.arena = make_arena(self._slot_size * count + RED_ZONE)
+        self._make_arena = make_arena
+        self._apart: torch.Tensor | None = beside._apart if beside else None
+        self._laid_out = False
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Make the arena, where it was put away."""
+        self._laid_out = True
+        self.arena = self._make_arena(self._slot_size * self.count + RED_ZONE)
         self._raw = self.arena.bytes()
         self._raw.fill_(_PATTERN)
-        # On the host emptying the cache takes some 20 ms, for which nobody may be awake who sees the contents.
-        self.hidden = self._raw.is_cuda and (self.arena.size <= HIDDEN_BYTES or not self.arena.shared)
-        self._written = self._raw.clone() if self.hidden and self.arena.shared else self._raw
+        if self._apart is None and self.arena.shared:
+            self._apart = self._raw.clone()
+        self._written = self._raw if self._apart is None else self._apart
         self._places_written: dict[int, list[torch.Tensor]] = {}
+
+    def put_away(self) -> None:
+        """Unmap the arena, if it is laid out. What is written apart stays."""
+        if not self._laid_out:
+            return
+        self._laid_out = False
+        del self._raw, self._written, self._places_written
+        self.arena.close()
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the arena lies in device memory."""
+        return bool(self._raw.is_cuda)
 
     @staticmethod
     def size_of(example: list[Any]) -> int:
@@ -146,15 +189,33 @@ class InputSets:
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
             place.copy_(value)
 
-    def reveal(self) -> None:
-        """Show what was written since the last time, by one copy."""
-        if self._written is not self._raw:
-            self._raw.copy_(self._written)
+    def reveal(self, slots: Sequence[int] | None = None) -> None:
+        """Show what was written since the last time, of all slots or some.
+
+        By a kernel and not by a copy engine: that would run beside kernels of another process.
+        """
+        if self._written is self._raw:
+            return
+        whole = slots is None or len(slots) == self.count
+        for start in (0,) if whole else (slot * self._slot_size for slot in slots or ()):
+            size = self._raw.numel() if whole else self._slot_size
+            written, raw = (memory[start : start + size].view(torch.int64) for memory in (self._written, self._raw))
+            torch.bitwise_or(written, 0, out=raw)
 
     def arguments(self, slot: int) -> list[Any]:
         """The arguments of a slot as they lie in shared memory, without a copy."""
+        return self._arguments(slot, self._raw)
+
+    def written_apart(self, slot: int) -> list[Any] | None:
+        """A slot's arguments in memory of the judge's own, without a copy; None where it has none apart from the arena.
+
+        A reference that changes its inputs changes these.
+        """
+        return None if self._apart is None else self._arguments(slot, self._apart)
+
+    def _arguments(self, slot: int, raw: torch.Tensor) -> list[Any]:
         found: list[Any] = decode(
-            _moved(self._template, slot * self._slot_size), lambda leaf: view(self._raw, leaf, leaf.offset)
+            _moved(self._template, slot * self._slot_size), lambda leaf: view(raw, leaf, leaf.offset)
         )
         return found
 
@@ -170,6 +231,16 @@ class InputSets:
             same_bits(place, value) for place, value in zip(self._places(slot, self._raw), leaves(inputs), strict=True)
         )
 
+    def untouched(self, slots: Sequence[int]) -> bool:
+        """Whether slots still hold, to the last bit, what was revealed of them."""
+        return self._written is self._raw or all(
+            same_bits(raw, written) for raw, written in (self._of(slot) for slot in slots)
+        )
+
+    def _of(self, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
+        start = slot * self._slot_size
+        return self._raw[start : start + self._slot_size], self._written[start : start + self._slot_size]
+
     def red_zones_intact(self, slot: int) -> bool:
         """Whether no byte between a slot's tensors was written."""
         start = slot * self._slot_size
@@ -183,8 +254,8 @@ class InputSets:
         return [view(raw, leaf, leaf.offset + slot * self._slot_size) for leaf in tensors(self._template)]
 
     def close(self) -> None:
-        del self._raw, self._written, self._places_written
-        self.arena.close()
+        self.put_away()
+        self._apart = None
 
 
 def _layout(example: list[Any]) -> tuple[int, Value]:

@@ -6,28 +6,41 @@
 Seeds are drawn here, after the candidate was loaded; none that is still to come is known to it.
 """
 
+import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.failure import SubjectFailed
-from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, stressed, without_contents
-from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
+from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
+from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
 from harness.judge.subject import Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
-from harness.judge.timing import ROUND_S, Device, Measured, Plan, Written, measure, sets_for
+from harness.judge.timing import (
+    MIN_ROUNDS,
+    ROUND_S,
+    Device,
+    Measured,
+    Plan,
+    Side,
+    Written,
+    beside_and_alone,
+    measure,
+    sets_for,
+)
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
-from harness.wire.memory import Arena
+from harness.transport.memory import Arena
 
 TRIALS: tuple[tuple[int, str], ...] = (
     (0, "nominal"),
@@ -36,11 +49,21 @@ TRIALS: tuple[tuple[int, str], ...] = (
     (1, "signed"),
 )
 """Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
+FIXED_TRIALS = ((0, "permuted"),)
+"""Further ones where nominal inputs are the same each time."""
 
 
-MOST_VERIFIED, VERIFIED_S, VERIFIED_BYTES = 7, 5e-3, 1 << 26
-"""Calls of a verified round that are held against the reference besides the last: at most so many, and no more than
-the reference takes so many seconds for and have so many bytes of outputs; one in any case."""
+MOST_ESTIMATES, MOST_TOO_FEW = 3, 2
+"""So often the number of calls in a round is chosen anew where the candidate turns out to be so fast that there should
+have been more than so many times as many: what a round costs beyond its calls would be most of it."""
+VERIFIED_CALLS = 320
+"""How many random calls are verified in the first ten rounds together, and again each time that the rounds have become
+e times as many: of a round after r others 320 / max(r, 10), besides the last. A candidate that leaves out calls passes
+in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
+RANDOM_VERIFIED = 2
+"""Of references that draw random numbers so many: all calls before one have to be made again for it."""
+OFTEN_FLOAT64_SECONDS = 0.1
+"""Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
 TRACED_CALLS = 3
 _DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
@@ -50,13 +73,13 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 class Bench:
     """The device as the judge uses it: memory to share, and what a clock needs.
 
-    `arena_copies` is how often what lies in an arena takes device memory while two subjects are timed.
+    `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed.
     """
 
     device: torch.device
     make_arena: Callable[[int], Arena]
     clock: Device
-    arena_copies: int = 1
+    arena_copies: int = 3
 
 
 @dataclass
@@ -102,10 +125,9 @@ def judge(
     try:
         verdict: Verdict = case.check()
         if open_reference is not None:
-            measured = case.time(open_reference, plan)
+            if case.can_be_timed:
+                measured, trace = case.time(open_reference, plan)
             verdict = case.correct()
-            wanted = plan.trace == "always" or (plan.trace == "faster" and measured.timing.conclusion == "faster")
-            trace = case.trace() if wanted else None
     except _WrongAnswer as wrong:
         verdict, measured = wrong.verdict, None
     except SubjectFailed as failed:
@@ -139,10 +161,13 @@ class _Case:
         self._trials = 0
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
+        self._known_relative: dict[str, float] = {}
         self._bitwise: bool | None = None
+        self._asked_rounding: set[tuple[str, str]] = set()
         self._hint = ""
         self._call_s = 0.0
         self._output_bytes = 0
+        self._tight = False
         self.stage: Stage = "load"
         self.phases_s: dict[str, float] = {}
 
@@ -154,7 +179,7 @@ class _Case:
 
     def check(self) -> Correct:
         with self._phase("check"):
-            for weights, kind in TRIALS:
+            for weights, kind in (*TRIALS, *(FIXED_TRIALS if self._audit.fixed else ())):
                 if weights and not self._has_weights():
                     continue
                 self._use_weights(weights)
@@ -196,41 +221,48 @@ class _Case:
         contents = self._contents(kind)
         sets = self._one_slot(contents.get())
         sets.write(0, contents.get())
-        contents.spare()
         seed = secrets.randbits(62)
         expected = self._expected(contents, sets, kind, seed)
         if expected is None:
             return
-        if kind != "nominal":
+        if kind != "nominal" and not (self._audit.fixed and self._is_nominal(kind)):
             self._stressed_kinds.append(kind)
-        if contents.spared and self._oracle.changes_inputs:
+        if self._oracle.changes_inputs:
+            contents.forget()
             sets.write(0, contents.get())
-            contents.spare()
+        if contents.large:
+            contents.forget()
         sets.reveal()
         self._wait()
         self._output_bytes = size_of(expected.like)
-        large = contents.spared or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
+        large = contents.large or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
         once = self._oracle.changes_inputs or self._audit.random or large
         twice = kind == "nominal" and not once
         calls = [0, 0] if twice else [0]
         result = self._candidate.round(calls, seed=seed)
         self._call_s = result.seconds / result.calls
-        outputs = self._candidate.outputs(list(range(len(calls))))
-        if not contents.spared:
+        outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
+        if not contents.large:
             self._check_memory(sets, contents, kind)
         self._check_aliases(sets, outputs, kind)
-        self._hold_all(outputs, expected, kind)
-        spared = contents.spared
+        found = self._hold_all(outputs, expected, kind)
+        self._ask_rounding(found, outputs[0], expected, lambda: self._inputs(contents, sets, 0), kind, "trial")
         del outputs, expected
         self._candidate.release(poison=True)
-        if spared:  # there is room to draw them again now
+        if contents.large:  # there is room to draw them again now
             self._check_memory(sets, contents, kind)
+
+    def _is_nominal(self, kind: str) -> bool:
+        """Whether contents of a kind are nominal ones all the same: what nothing can change."""
+        return same(self._contents(kind).get(), self._contents("nominal").get())
 
     def _contents(self, kind: str) -> Contents:
         seed, stress_seed = secrets.randbits(62), secrets.randbits(62)
 
         def draw() -> list[Any]:
             inputs = self._problem.draw(seed)
+            if kind == "permuted":
+                return permuted(inputs, stress_seed)
             return inputs if kind == "nominal" else stressed(inputs, kind, stress_seed)
 
         return Contents(draw)
@@ -238,9 +270,7 @@ class _Case:
     def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows."""
         assert self._oracle is not None
-        if contents.spared:
-            sets.reveal()
-        inputs = sets.arguments(0) if contents.spared else contents.get()
+        inputs = self._inputs(contents, sets, 0)
         if kind == "nominal":
             return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
         try:
@@ -248,6 +278,14 @@ class _Case:
         except ReferenceRaised:
             return None
         return expected if all_finite(expected.like) else None
+
+    def _inputs(self, contents: Contents, sets: InputSets, slot: int) -> list[Any]:
+        """What a slot was given: drawn again, or large ones where they were written. Never from shared memory."""
+        apart = sets.written_apart(slot) if contents.large else None
+        if apart is None:
+            return contents.get()
+        contents.forget()
+        return apart
 
     def _one_slot(self, inputs: list[Any]) -> InputSets:
         if self._sets is None:
@@ -260,7 +298,7 @@ class _Case:
         if not sets.red_zones_intact(slot):
             detail = "wrote outside of its tensors: the bytes between the inputs were changed"
             raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
-        if not self._oracle.changes_inputs and not sets.unchanged(slot, contents.get()):
+        if not self._oracle.changes_inputs and not sets.unchanged(slot, self._inputs(contents, sets, slot)):
             detail = "changed its inputs in place, which the reference does not"
             raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
 
@@ -270,9 +308,9 @@ class _Case:
             detail = "returned its input, or a view of it, where the reference returns memory of its own"
             raise _WrongAnswer(Wrong(reason="aliased-input", detail=detail, trial=trial))
 
-    def _hold_all(self, outputs: list[Any], expected: Expected, trial: str) -> None:
-        """Compare the outputs of calls on equal inputs with the reference, and with each other."""
-        self._hold(outputs[0], expected, trial)
+    def _hold_all(self, outputs: list[Any], expected: Expected, trial: str) -> Agreement:
+        """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
+        found = self._hold(outputs[0], expected, trial)
         for again in outputs[1:]:
             try:
                 self._hold(again, expected, trial)
@@ -281,62 +319,140 @@ class _Case:
                 verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
                 raise _WrongAnswer(verdict) from None
             self._bitwise = same(outputs[0], again) and self._bitwise is not False
+        return found
 
-    def _hold(self, output: Any, expected: Expected, trial: str) -> None:
+    def _ask_rounding(
+        self, found: Agreement, output: Any, expected: Expected, inputs: Callable[[], list[Any]], kind: str, phase: str
+    ) -> None:
+        """Ask, once for each kind of contents and phase, whether an error all over an output is a smaller type's."""
+        assert self._oracle is not None
+        if not found.spread or found.reduced or (kind, phase) in self._asked_rounding:
+            return
+        self._asked_rounding.add((kind, phase))
+        most_s = FLOAT64_SECONDS if (kind, phase) == ("nominal", "trial") else OFTEN_FLOAT64_SECONDS
+        if self._oracle.coarse(output, expected, inputs(), most_s=most_s):
+            self._agreement = self._agreement | Agreement(reduced=found.spread)
+
+    def _hold(self, output: Any, expected: Expected, trial: str) -> Agreement:
         """Compare one call's outputs. Raises `_WrongAnswer`."""
         found = compare(output, expected, self._tolerance)
         self._trials += 1
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=trial, mismatch=found.mismatch))
+        known = max(self._known_relative.get(trial, 0.0), found.reference_relative)
+        self._known_relative[trial] = known
         self._agreement = self._agreement | found
+        return found
 
     # ---- time --------------------------------------------------------------------------------------------------
 
-    def time(self, open_reference: Callable[[], AbstractContextManager[Subject]], plan: Plan) -> Measured:
-        """Time the candidate against the reference; a disturbed measurement is taken once more."""
+    def time(
+        self, open_reference: Callable[[], AbstractContextManager[Subject]], plan: Plan
+    ) -> tuple[Measured, Trace | None]:
+        """Time the candidate against the reference; a disturbed measurement is taken once more.
+
+        Then a few calls under the candidate's own profiler, where that is wanted; then the candidate is ended, and the
+        reference timed alone.
+        """
         with self._phase("time"):
             self._use_weights(0)
-            drawn = self._contents("nominal").get()
+            kinds = self._timed_kinds()
+            drawn = self._contents(kinds[0]).get()
             example = without_contents(drawn)
-            kind = self._timed_kind(drawn)
             self._drop_sets()
             call_s = self._estimate(drawn, plan.bytes_budget)
             del drawn
-            slot_bytes = InputSets.size_of(example) * self._bench.arena_copies
-            count = sets_for(call_s, self._audit.call_s or call_s, slot_bytes, self._output_bytes, plan)
-            # Besides, the judge draws the contents of one call, or computes one output, and compares.
-            outputs, one = count * self._output_bytes, max(slot_bytes, self._output_bytes)
-            tight = count * slot_bytes + 2 * outputs + one + _TEMPORARIES > plan.memory_bytes
-            self._candidate.release(trim=tight)
-            self._bench.clock.trim()
-            with open_reference() as reference:
-                reference.construct(self._seeds[0])
-                self._sets = sets = InputSets(example, count, self._bench.make_arena)
-                self._candidate.attach(sets)
-                reference.attach(sets)
+        with open_reference() as subject:
+            with self._phase("time"):
+                subject.construct(self._seeds[0])
                 self.stage = "time"
-
-                def once() -> Measured:
-                    return measure(
-                        self._candidate,
-                        reference,
-                        sets,
-                        draw=lambda: self._contents(kind),
-                        device=self._bench.clock,
-                        verify=self._verify_round,
-                        choose=self._choose,
-                        plan=plan,
-                        tight=tight,
+            for _ in range(MOST_ESTIMATES):
+                count = self._count(example, call_s, plan)
+                with self._two_sides(example, count, subject) as (candidate, reference):
+                    with self._phase("time"):
+                        measured = self._measure(candidate, reference, kinds, plan)
+                        if measured.timing.conditions and measured.timing.conditions.disturbed:
+                            measured = self._measure(candidate, reference, kinds, plan)
+                    call_s = measured.timing.candidate_ms / 1e3
+                    if self._count(example, call_s, plan) > MOST_TOO_FEW * count:
+                        self._drop_sets()
+                        continue  # it was slower when it was asked how long it takes
+                    wanted = plan.trace == "always" or (
+                        plan.trace == "faster" and measured.timing.conclusion == "faster"
                     )
+                    trace = self._trace() if wanted else None
+                    with self._phase("alone"):
+                        return self._alone(measured, candidate, reference, kinds), trace
+        raise SubjectFailed(
+            "protocol", "was slower each time that it was asked how long it takes than when it was timed"
+        )
 
-                measured = once()
-                if measured.timing.conditions and measured.timing.conditions.disturbed:
-                    measured = once()
-                return measured
+    def _count(self, example: list[Any], call_s: float, plan: Plan) -> int:
+        """How many sets a round has; decides whether both sides have room beside each other."""
+        slot_bytes = InputSets.size_of(example)
+        in_all = slot_bytes * self._bench.arena_copies
+        count = sets_for(call_s, self._audit.call_s or call_s, in_all, self._output_bytes, plan)
+        # Besides, the judge draws the contents of one call, or computes one output, and compares.
+        outputs, one = count * self._output_bytes, max(slot_bytes, self._output_bytes)
+        self._tight = count * in_all + 2 * outputs + one + _TEMPORARIES > plan.memory_bytes
+        return count
 
-    def trace(self) -> Trace | None:
-        """A few calls under the candidate's own profiler, once nothing of it is timed any more.
+    def _alone(
+        self, measured: Measured, candidate: Side, reference: Side, kinds: tuple[str, tuple[str, ...]]
+    ) -> Measured:
+        """End the candidate, and hold what was measured against the reference alone."""
+        self._candidate.end()
+        if self._tight:
+            candidate.sets.put_away()
+            reference.sets.lay_out()
+            reference.subject.attach(reference.sets)
+        clock, draw = self._bench.clock, self._contents
+        return beside_and_alone(measured, reference, draw=draw, base=kinds[0], kinds=kinds[1], device=clock)
+
+    @contextmanager
+    def _two_sides(self, example: list[Any], count: int, reference: Subject) -> Iterator[tuple[Side, Side]]:
+        """Candidate and reference, each with sets of its own laid before it, as far as there is room for both."""
+        self._candidate.release(trim=self._tight)
+        self._bench.clock.trim()
+        self._sets = mine = InputSets(example, count, self._bench.make_arena)
+        if self._tight:
+            mine.put_away()
+        theirs = InputSets(example, count, self._bench.make_arena, beside=mine)
+        try:
+            if self._tight:
+                theirs.put_away()
+            else:
+                self._candidate.attach(mine)
+                reference.attach(theirs)
+            yield Side(self._candidate, mine), Side(reference, theirs)
+            reference.detach()
+        finally:
+            theirs.close()
+
+    def _measure(self, candidate: Side, reference: Side, kinds: tuple[str, tuple[str, ...]], plan: Plan) -> Measured:
+        return measure(
+            candidate,
+            reference,
+            draw=self._contents,
+            base=kinds[0],
+            kinds=kinds[1],
+            device=self._bench.clock,
+            verify=self._verify_round,
+            intact=self._require_intact,
+            choose=self._choose,
+            plan=plan,
+            tight=self._tight,
+        )
+
+    def _require_intact(self, reference: Side, slots: Sequence[int]) -> None:
+        """Raise where the reference's inputs are not what they were when its round began, and it changes none."""
+        assert self._oracle is not None
+        if not self._oracle.changes_inputs and not reference.sets.untouched(slots):
+            raise SubjectFailed("protocol", "the reference's inputs were changed while it was timed")
+
+    def _trace(self) -> Trace | None:
+        """A few calls under the candidate's own profiler.
 
         None where it fails at that: the profiler explains, and is not what a candidate was asked for.
         """
@@ -345,24 +461,25 @@ class _Case:
             return self._candidate.trace([call % self._sets.count for call in range(TRACED_CALLS)])
         return None
 
-    def _timed_kind(self, drawn: list[Any]) -> str:
-        """The kind of inputs to time on: nominal ones, where they do not come out alike each time they are drawn.
+    @property
+    def can_be_timed(self) -> bool:
+        """Whether there are contents whose answers no candidate can remember. Ask once it was checked."""
+        return not self._audit.fixed or bool(self._stressed_kinds)
 
-        Whoever remembers answers would know those. `drawn` are nominal ones.
+    def _timed_kinds(self) -> tuple[str, tuple[str, ...]]:
+        """The kind of inputs that every other block of rounds has, and those that the rest has.
+
+        Nominal ones are left out where they come out alike each time they are drawn.
         """
-        if not self._stressed_kinds or size_of(drawn) > LARGE_BYTES:
-            return "nominal"
-        return self._stressed_kinds[0] if same(drawn, self._contents("nominal").get()) else "nominal"
+        others = tuple(self._stressed_kinds)
+        if self._audit.fixed:
+            return others[0], others[1:]
+        return "nominal", others
 
-    def _choose(self, calls: int) -> Iterable[int]:
-        """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random.
-
-        As many as are cheap to verify: who leaves out some calls in the hope that others are looked at pays for it.
-        """
-        by_time = int(VERIFIED_S / max(self._audit.call_s, 1e-9))
-        by_memory = VERIFIED_BYTES // max(1, self._output_bytes)
-        others = max(1, min(MOST_VERIFIED, by_time, by_memory))
-        return {calls - 1, *(secrets.randbelow(calls) for _ in range(others))}
+    def _choose(self, calls: int, rounds: int) -> Iterable[int]:
+        """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
+        others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds)
+        return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
     def _estimate(self, example: list[Any], bytes_budget: int) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""
@@ -388,16 +505,25 @@ class _Case:
     def _verify_round(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
         assert self._oracle is not None
         assert self._sets is not None
-        for call, of in written.items():
-            (output,) = subject.outputs([call])
-            self._check_aliases(self._sets, [output], "timed")
-            inputs = self._sets.arguments(of.slot) if of.contents.spared else of.contents.get()
-            before = call if self._audit.random else 0
-            expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed, calls_before=before)
-            self._hold(*at_kept_places(output, expected), "timed")
-            del output, expected, inputs
+        outputs = subject.outputs(list(written))
+        self._check_aliases(self._sets, outputs, "timed")
+        if self._tight:  # what is compared was copied
+            subject.release(trim=True)
+        for (call, of), output in zip(written.items(), outputs, strict=True):
             if not self._oracle.changes_inputs:
                 self._check_memory(self._sets, of.contents, "timed", of.slot)
+            inputs = self._inputs(of.contents, self._sets, of.slot)
+            before = call if self._audit.random else 0
+            expected = reference_must_run(
+                self._oracle, inputs, self._problem.title, seed=seed, calls_before=before, quick=True
+            )
+            known = self._known_relative.get(of.kind, 0.0)
+            found = self._hold(*at_kept_places(output, replace(expected, known_relative=known)), "timed")
+            self._ask_rounding(
+                found, output, expected, partial(self._inputs, of.contents, self._sets, of.slot), of.kind, "timed"
+            )
+            of.contents.forget()
+            del expected, inputs
 
     # ---- housekeeping ------------------------------------------------------------------------------------------
 
@@ -425,7 +551,12 @@ class _Case:
         try:
             yield
         finally:
-            self.phases_s[name] = time.monotonic() - started
+            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+
+
+def verified_calls(calls: int, rounds: int) -> int:
+    """How many random calls of a round of so many are verified once so many rounds have been taken."""
+    return min(calls, math.ceil(VERIFIED_CALLS / max(MIN_ROUNDS, rounds)))
 
 
 _Shapes = dict[str, tuple[str, tuple[int, ...]]]

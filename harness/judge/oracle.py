@@ -2,19 +2,26 @@
 
 import copy
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Expected
-from harness.judge.problem import LoadedProblem, seed_everything
+from harness.judge.problem import LoadedProblem, line_in, seed_everything
+from harness.judge.rounding import coarse
+from harness.judge.sampled import at_kept_places
 from harness.judge.tensors import leaves, pieces, storages
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
 FLOAT64_SECONDS = 0.5
 """Once a float64 call took longer than this, later trials are judged by the reference as written."""
+QUICK_FLOAT64_SECONDS = 5e-3
+"""Calls of timed rounds are judged in float64 where it takes less than this; there are hundreds of them."""
 
 
 class ReferenceRaised(Exception):
@@ -29,17 +36,21 @@ class Oracle:
         self.model = problem.model(seed, arguments)
         self._double: torch.nn.Module | None = None
         self._affordable = True
+        self._double_s = 0.0
+        self._same_function = False
         self.changes_inputs = False
         self.aliases_inputs = False
 
-    def expected(self, inputs: list[Any], *, seed: int = 0, calls_before: int = 0) -> Expected:
+    def expected(self, inputs: list[Any], *, seed: int = 0, calls_before: int = 0, quick: bool = False) -> Expected:
         """The reference's outputs with torch's generators seeded by `seed`, for references that draw random numbers.
 
         So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
         alone. `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs
-        share memory with inputs. Raises ReferenceRaised.
+        share memory with inputs. `quick` leaves float64 out where it takes long, and
+        does not ask again whether it is the same function. Raises ReferenceRaised.
         """
-        doubled = None if calls_before else self._doubled(inputs)  # before they can be changed
+        too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
+        doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
         seed_everything(seed)
         for _ in range(calls_before):
             self._call(self.model, inputs)
@@ -49,8 +60,28 @@ class Oracle:
             self.changes_inputs = True
         if storages(like) & storages(inputs):
             self.aliases_inputs = True
-        exact = None if doubled is None else self._in_double(doubled, like, seed)
+        exact = None if doubled is None else self._in_double(doubled, like, seed, quick=quick)
         return Expected(like=like, exact=like if exact is None else exact)
+
+    def coarse(self, output: Any, expected: Expected, inputs: list[Any], *, most_s: float) -> str | None:
+        """Which smaller type's rounding the errors of `output` are; None where none, or not to be told (`rounding`).
+
+        `output` and `expected` may be narrowed to sampled elements. Takes some float64 calls, none where one takes
+        longer than `most_s`.
+        """
+        if self._double is None or not self._same_function or self._double_s > most_s:
+            return None
+
+        def in_float64(mode: TorchDispatchMode | None) -> Any:
+            doubled = self._doubled(inputs)
+            if doubled is None or self._double is None:
+                return None
+            with mode or nullcontext():
+                result = self._call(self._double, doubled)
+            return at_kept_places(output, replace(expected, exact=result))[1].exact
+
+        actual, narrowed = at_kept_places(output, expected)
+        return coarse(actual, narrowed.like, in_float64)
 
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Parameters and buffers of the reference by name: dtype and shape."""
@@ -69,7 +100,7 @@ class Oracle:
                 return None
         return [_doubled(value) for value in inputs]
 
-    def _in_double(self, doubled: list[Any], like: Any, seed: int) -> Any:
+    def _in_double(self, doubled: list[Any], like: Any, seed: int, *, quick: bool) -> Any:
         """The outputs for `doubled`; None where float64 does not compute the same function."""
         assert self._double is not None
         if _size_in_double(doubled) + _size_in_double(like) > FLOAT64_BYTES:
@@ -84,8 +115,10 @@ class Oracle:
             return None
         if self._problem.device.type == "cuda":
             torch.cuda.synchronize()
-        self._affordable = time.monotonic() - started <= FLOAT64_SECONDS
-        return result if _close_enough(like, result) else None
+        self._double_s = time.monotonic() - started
+        self._affordable = self._double_s <= FLOAT64_SECONDS
+        self._same_function = (quick and self._same_function) or _close_enough(like, result)
+        return result if self._same_function else None
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         try:
@@ -98,13 +131,14 @@ class Oracle:
 
 
 def reference_must_run(
-    oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0, calls_before: int = 0
+    oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0, calls_before: int = 0, quick: bool = False
 ) -> Expected:
     """The reference's outputs on nominal inputs, where raising is the problem's own fault: a ProblemError."""
     try:
-        return oracle.expected(inputs, seed=seed, calls_before=calls_before)
+        return oracle.expected(inputs, seed=seed, calls_before=calls_before, quick=quick)
     except ReferenceRaised as error:
-        raise ProblemError(f"problem {title}: the reference raised on its own inputs: {error}") from error
+        where = line_in(title, error.__cause__ or error)
+        raise ProblemError(f"problem {title}: the reference raised on its own inputs{where}: {error}") from error
 
 
 def _doubled(value: Any) -> Any:

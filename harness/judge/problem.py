@@ -1,6 +1,7 @@
 """A problem, loaded: its model class and the functions that draw arguments. Problem files are trusted code."""
 
 import random
+import traceback
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +76,15 @@ class LoadedProblem:
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
-            raise ProblemError(f"problem {self.title}: {what} raised {type(error).__name__}: {error}") from error
+            where = line_in(self.title, error)
+            raise ProblemError(f"problem {self.title}: {what} raised {type(error).__name__}{where}: {error}") from error
+
+
+def line_in(title: str, error: BaseException) -> str:
+    """ " on line N" of the problem's file, where the error passed through it last; empty where it did not."""
+    frames = traceback.extract_tb(error.__traceback__)
+    numbers = [frame.lineno for frame in frames if frame.filename == f"{title}.py"]
+    return f" on line {numbers[-1]}" if numbers else ""
 
 
 def load_problem(title: str, source: str, *, device: torch.device, precision: Precision = "fp32") -> LoadedProblem:
@@ -84,7 +93,8 @@ def load_problem(title: str, source: str, *, device: torch.device, precision: Pr
     try:
         exec(compile(source, f"{title}.py", "exec"), module.__dict__)
     except Exception as error:
-        raise ProblemError(f"problem {title} cannot be executed: {type(error).__name__}: {error}") from error
+        where = line_in(title, error)
+        raise ProblemError(f"problem {title} cannot be executed: {type(error).__name__}{where}: {error}") from error
     missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if not hasattr(module, name)]
     if missing:
         raise ProblemError(f"problem {title} defines no {' and no '.join(missing)}: see KernelBench's layout")

@@ -1,5 +1,6 @@
 """Sampled outputs: a comparison at the places that were kept of a large output."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:
     or dtype than expected becomes a tensor without contents, which a comparison names as what it is.
     """
     actual, like, exact = _narrowed(output, expected.like, expected.exact)
-    return actual, Expected(like=like, exact=exact)
+    return actual, replace(expected, like=like, exact=exact)
 
 
 def _narrowed(actual: Any, like: Any, exact: Any) -> tuple[Any, Any, Any]:

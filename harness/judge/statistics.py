@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,53 @@ SAME = 0.01
 
 
 Samples = Sequence[float]
+
+
+def median(values: Samples) -> float:
+    """The median of at least one value."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interval:
+    """The ratio of the medians of samples that were taken at different times, with its 95% bootstrap interval."""
+    generator = np.random.default_rng(seed)
+    resampled = _medians(above, generator) / _medians(below, generator)
+    return _interval(median(above) / median(below), resampled)
+
+
+def ratio_by_difference(
+    reference_s: float, reference: Samples, candidate: Samples, *, least: float, seed: int = 0
+) -> tuple[float, Interval]:
+    """What a candidate takes by its single rounds, and how much less that is than the reference's `reference_s`.
+
+    The samples are seconds of rounds of one call: whatever a round costs beyond its call cancels in their difference,
+    which is taken between lower quartiles, because others on the machine can only make a round longer. No time is less
+    than `least`. The interval resamples both sides, so that what is small beside the noise has a wide one.
+    """
+    generator = np.random.default_rng(seed)
+
+    def quartiles(values: Samples) -> np.ndarray[Any, np.dtype[np.float64]]:
+        picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
+        found: np.ndarray[Any, np.dtype[np.float64]] = np.percentile(np.asarray(values)[picks], 25, axis=1)
+        return found
+
+    longer = float(np.percentile(candidate, 25) - np.percentile(reference, 25))
+    mine = max(reference_s + longer, least)
+    resampled = reference_s / np.maximum(reference_s + quartiles(candidate) - quartiles(reference), least)
+    return mine, _interval(reference_s / mine, resampled)
+
+
+def _medians(values: Samples, generator: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
+    picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
+    medians: np.ndarray[Any, np.dtype[np.float64]] = np.median(np.asarray(values)[picks], axis=1)
+    return medians
+
+
+def _interval(value: float, resampled: np.ndarray[Any, np.dtype[np.float64]]) -> Interval:
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
 
 
 def median_ratio(reference: Samples, candidate: Samples, *, seed: int = 0) -> Interval:

@@ -9,7 +9,7 @@ from harness.judge.inputs import InputSets
 
 @dataclass(frozen=True)
 class Round:
-    """One round as the judge's clock saw it: seconds from *go* to *done* over `calls` calls.
+    """One round as the judge saw it: seconds from *go* over `calls` calls, to *done* or until the subject was held.
 
     `device_ms` is what the subject's own device events said of the whole round; None where it has none.
     """
@@ -83,33 +83,39 @@ class Subject(Protocol):
         """Take the slots away again and let go of all outputs."""
 
     def freeze(self) -> None:
-        """Stop every thread of the subject, so that it can neither read what is written next nor write what it owes."""
+        """Stop every task of the subject, so that it disturbs nothing until it is woken."""
 
     def wake(self) -> None:
-        """Undo `freeze` and be awake for the round that follows at once."""
+        """Undo `freeze` and be awake for the round that follows at once. Nothing of its contents exists yet."""
 
-    def round(self, slots: Sequence[int], *, seed: int) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.
 
-        `seed` is what torch's generators are seeded with before the first call.
+        `seed` is what torch's generators are seeded with before the first call. `hold`: as soon as the subject says
+        that it is done all of its tasks are told to stop. On a device what that may still change is read, on the host
+        all tasks are waited for; the round takes until then.
         """
 
-    def snapshot(self, calls: Sequence[int]) -> None:
-        """Keep the outputs of these calls of the last round as they are now; `outputs` then returns those.
+    def settle(self) -> None:
+        """Wait until all of a subject that is held has stopped."""
 
-        For a frozen subject. Where place or size of an output cannot be known without asking the subject, `outputs`
-        raises Unsettled; large outputs are kept in part, and what is read later has to agree with that.
+    def snapshot(self, calls: Sequence[int]) -> None:
+        """Keep the outputs of these calls of a round that was held as they are now; `outputs` then returns those.
+
+        Raises Unsettled where their place could not be known, or where the subject has run meanwhile. `outputs` raises
+        it where they turn out to be of another size or layout than before. Large outputs are kept in part.
         """
 
     def survey(self, calls: Sequence[int]) -> None:
         """Learn where outputs of these calls of the last round lie, so that a snapshot finds them in later ones."""
 
-    def outputs(self, calls: Sequence[int]) -> list[Any]:
+    def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
         """The outputs of these calls of the last round.
 
         Nested lists, tuples and dicts of plain values and torch tensors on the judge's device, `Opaque` or
-        `Elsewhere` where a tensor should be, `Sampled` for a large one of a snapshot. Device tensors may be views that
-        are gone after `release`.
+        `Elsewhere` where a tensor should be, `Sampled` for one of a snapshot that was kept in part. Device tensors may
+        be views that are gone after `release`. Of outputs whose tensors have other shapes or dtypes than those of
+        `like` nothing is copied: they are tensors without contents.
         """
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
@@ -120,3 +126,6 @@ class Subject(Protocol):
 
     def trace(self, slots: Sequence[int]) -> Trace:
         """Call the model once per slot under the subject's own profiler."""
+
+    def end(self) -> None:
+        """End the subject and wait until nothing of it is left, on the host or on the device."""

@@ -1,20 +1,28 @@
 """Timing: rounds of candidate and reference in turn, by the judge's own monotonic clock.
 
-One round: the judge writes fresh contents into N input sets while the subject is frozen, wakes the subject, shows it
-the contents, evicts them from the last cache and says *go*; the subject calls its model once per set, waits for its
-device and says *done*; the judge has the device do a trifle of its own, and only then the clock stops: what a subject
-left running on the device came first, and counts. Then it is frozen again. Rounds alternate ABBA, so that drift
-cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat, and the last output and
-random ones of randomly chosen rounds are compared as they stood when the clock stopped.
+One round: fresh contents for N input sets are written where no subject sees them; the subject is woken and answers;
+the clock starts. Only now contents are copied to where the subject sees them, on a device by one kernel, after which
+the last cache is written over. The subject calls its model once per set, waits for its device and says *done*. Then
+everything of it is told to stop. On a device elements of every output are read after whatever it still had queued for
+them, and the clock stops; on the host it stops once every task rests. What is verified are those outputs, of the last
+call and of random ones, which are drawn now. A round that cannot be verified does not count. Rounds alternate ABBA, so
+that drift cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat.
 
-A round costs something beyond its calls: the hand-over, and on a GPU the switches between the judge's context and
-the worker's (about 0.15 ms each on an H200). That cost is measured on the reference, whose process runs no candidate
-code, and taken off both sides. On a GPU it is what the reference's rounds take beyond the span between two device
-events, one before its first call and one after its last; where there are none, what empty rounds take. N is chosen so
-that it stays a small part of a round.
+The contents of a block of four rounds are what `get_inputs` draws, or one of the other kinds of the trials. Where a
+candidate is better on either sort than on the other by more than chance, what is stated is the worse one: it looks at
+the values.
+
+A round costs something beyond its calls: showing contents, the hand-over, on a GPU the switches between the judge's
+context and the worker's (about 0.15 ms each on an H200), stopping, reading. That cost is measured on the reference,
+whose process runs no candidate code, and taken off both sides: on a GPU what the reference's rounds take beyond the
+span between two device events, one before its first call and one after its last; where there are none, what empty
+rounds take. N is chosen so that it stays a small part of a round.
 
 Empty rounds would not do on a GPU: two processes that waited some milliseconds for the device find their caches taken
 by others, and the round costs 0.02 to 0.4 ms more than one that is over at once (H200, November 2026).
+
+When the rounds are over the candidate is ended, and the reference is timed alone: what it takes then, and what its
+rounds cost beyond its calls, no candidate can have lengthened. The smaller figures count.
 """
 
 import math
@@ -22,14 +30,21 @@ import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.statistics import conclusion, median_ratio, with_repeatability
+from harness.judge.statistics import (
+    conclusion,
+    median,
+    median_ratio,
+    ratio_by_difference,
+    ratio_of_medians,
+    with_repeatability,
+)
 from harness.judge.subject import Subject, Unsettled
-from harness.schema.record import Conditions, Timing, TraceWhen
+from harness.schema.record import Conditions, Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
 """What a round of the faster side should last at least, and one of either side together. On a host that others use too
@@ -45,11 +60,18 @@ INTERVAL_WIDTH = 0.01
 LAUNCH_WIDTH, LAUNCH_PATIENCE = 0.03, 3.0
 """Launch-bound calls whose interval is wider than this when their time is spent get so many times of it: what a launch
 takes varies by a tenth from round to round on a host that others use too, whatever the rounds' length."""
-VERIFIED_SHARE = 0.5
 MOST_UNSETTLED = 3
-"""So many verified rounds of a measurement may have outputs that lie where nobody could know when the clock stopped: a
-caching allocator settles within one. They are repeated and do not count."""
-SINGLE_CALLS = 15
+"""So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
+allocator settles within one. They are repeated and do not count."""
+SINGLE_CALLS = 30
+ALONE_ROUNDS = 8
+SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
+"""Once the reference takes longer beside the candidate than alone, by more than this share and so many milliseconds a
+call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
+uses the device (H200, 7 us instead of 8); on a host without one it is so many milliseconds a round, because processes
+share its cores. What is left below is what a candidate that slows the reference can gain."""
+VALUES_SLACK = 0.03
+"""By so much, beyond the noise of both, one sort of contents may look better before the other counts alone."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 WAKE_S = 3e-4
@@ -104,17 +126,24 @@ class Device(Protocol):
     def trim(self) -> None:
         """Give memory that the judge keeps for later back to the device."""
 
+    def settle(self) -> None:
+        """Wait until nothing else uses the device, a few seconds at most."""
+
     def read(self) -> Reading | None:
         """Its state now; None where nothing tells."""
 
 
 @dataclass
 class Samples:
-    """One figure a round, in the order taken: its seconds, device milliseconds of one call, the device's state."""
+    """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
+
+    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies.
+    """
 
     round_s: list[float] = field(default_factory=list)
     device_ms: list[float] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
+    nominal: list[bool] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -124,13 +153,26 @@ class Samples:
         """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
         return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
 
+    def mhz(self) -> float:
+        """The median clock of the device; 0 where nothing told."""
+        return median([reading.sm_mhz for reading in self.readings]) if self.readings else 0.0
+
+
+@dataclass
+class Side:
+    """One of two that take turns: a subject, and the sets that it alone has attached."""
+
+    subject: Subject
+    sets: InputSets
+
 
 @dataclass(frozen=True)
 class Written:
-    """What a round's call was given: the slot, and the contents that the judge wrote there."""
+    """What a round's call was given: the slot, the contents that the judge wrote there, and their kind."""
 
     slot: int
     contents: Contents
+    kind: str
 
 
 Verify = Callable[[Subject, dict[int, Written], int], None]
@@ -139,13 +181,16 @@ Verify = Callable[[Subject, dict[int, Written], int], None]
 
 @dataclass(frozen=True)
 class Measured:
-    """The timing, and the median seconds that the judge's own eviction took before the rounds of one side, the longer.
+    """The timing, what it came from, and the median seconds that the judge's own eviction took before rounds.
 
-    What a candidate keeps the device busy with may stop for its own rounds and go on in the other's.
+    `evict_s` is that of the side where it took longer: what a candidate keeps the device busy with may stop for its own
+    rounds and go on in the other's.
     """
 
     timing: Timing
     evict_s: float
+    mine: Samples
+    theirs: Samples
 
 
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -156,207 +201,383 @@ def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_byte
 
 
 def measure(
-    candidate: Subject,
-    reference: Subject,
-    sets: InputSets,
+    candidate: Side,
+    reference: Side,
     *,
-    draw: Callable[[], Contents],
+    draw: Callable[[str], Contents],
+    base: str = "nominal",
+    kinds: Sequence[str] = (),
     device: Device,
     plan: Plan,
     tight: bool = False,
     verify: Verify | None = None,
-    choose: Callable[[int], Iterable[int]] = lambda calls: (),
+    intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
+    choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
 ) -> Measured:
-    """Time two subjects side by side; both have `sets` attached.
+    """Time two subjects side by side, each with sets of its own attached.
 
-    `draw` makes the arguments of one call. `verify` is asked about the calls that `choose` picks of a round of so
-    many calls; where it is None nothing is verified. `tight`: the outputs of both do not fit into memory. Raises
-    `SubjectFailed` where a subject fails.
+    `draw` makes the arguments of one call of a kind: `base`, or one of `kinds`, which half of the rounds have where
+    there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
+    have been taken; where it is None nothing is verified. `intact` is asked about slots that the reference saw.
+    `tight`: what both need does not fit into memory. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
-        clock = _Clock(candidate, sets, draw, device, verify, choose)
-        taken = {id(candidate): Samples(), id(reference): Samples()}
-        last: Subject | None = None
-
-        def one_round(subject: Subject, *, keep: bool = True, check: bool = False, look: bool = False) -> None:
-            nonlocal last
-            if tight and last is not subject:
-                other = reference if subject is candidate else candidate
-                other.release(trim=True)
-                other.freeze()
-                last = subject
-                one_round(subject, keep=False, look=True)  # which asks for the memory anew
-            last = subject
-            clock.round(subject, taken[id(subject)] if keep else None, check=check, look=look)
-
-        for _ in range(WARM_UP_ROUNDS):
-            one_round(candidate, look=True)
-            one_round(reference, look=True)
-        has_events = bool(taken[id(reference)].device_ms)
-        empty_s = None if has_events else clock.hand_over(candidate, reference, slots=sets.count)
-        mine, theirs = taken[id(candidate)], taken[id(reference)] = Samples(), Samples()
+        clock = _Clock(candidate, base, draw, device, verify, intact, choose)
+        turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
+        turns.warm_up()
+        turns.split()
+        singles = turns.singles()
         started = time.monotonic()
-        chance = random.SystemRandom()
-        first, second = candidate, reference
-        while True:
-            # Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then
-            # BAAB share both out. Which of them comes first nobody can know, or he could leave work for the other.
-            if len(mine.round_s) % 4 or chance.random() < 0.5:
-                first, second = second, first
-            for subject in (first, second, second, first):
-                one_round(subject, check=chance.random() < VERIFIED_SHARE)
-            rounds = len(mine.round_s)
-            hand_over_s = median(theirs.beyond_events_s(sets.count)) if empty_s is None else empty_s
-            mine_ms, theirs_ms = (samples.call_ms(hand_over_s, sets.count) for samples in (mine, theirs))
-            speedup = median_ratio(theirs_ms, mine_ms)
-            width = (speedup.high - speedup.low) / speedup.value
-            short = plan.singles and median(mine_ms) < LAUNCH_BOUND_S * 1e3
-            patience = LAUNCH_PATIENCE if short and width > LAUNCH_WIDTH else 1.0
-            narrow = width <= INTERVAL_WIDTH
-            late = time.monotonic() - started >= plan.budget_s * patience
-            if rounds >= MIN_ROUNDS and (narrow or late or rounds >= MAX_ROUNDS):
-                break
-        stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
+        while not turns.suffice(time.monotonic() - started):
+            turns.block()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
-        alone: list[float | None] = [None, None]
-        if short:
-            single_s = clock.hand_over(candidate, reference, slots=1)
-            alone = [clock.single_calls(subject, single_s) for subject in (candidate, reference)]
-        if tight:
-            reference.release(trim=True)
-        clock.split_round(candidate)
-        timing = Timing(
-            candidate_ms=median(mine_ms),
-            reference_ms=median(theirs_ms),
-            speedup=stated,
-            conclusion=conclusion(stated),
-            rounds=rounds,
-            calls_per_round=sets.count,
-            hand_over_ms=hand_over_s * 1e3,
-            candidate_samples_ms=tuple(mine_ms),
-            reference_samples_ms=tuple(theirs_ms),
-            candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
-            reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
-            candidate_single_ms=alone[0],
-            reference_single_ms=alone[1],
-            conditions=conditions(mine.readings, theirs.readings),
+        timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, singles)
+        return Measured(timing, evict_s, turns.mine, turns.theirs)
+
+
+class _Turns:
+    """Rounds of two sides in turn, and what they came to. `kinds`: the base kind of contents, then the others."""
+
+    def __init__(
+        self, clock: "_Clock", candidate: Side, reference: Side, kinds: Sequence[str], plan: Plan, *, tight: bool
+    ) -> None:
+        self._clock, self._candidate, self._reference = clock, candidate, reference
+        self._base, self._others = kinds[0], kinds[1:]
+        self._plan, self._tight = plan, tight
+        self._chance = random.SystemRandom()
+        self._last: Side | None = None
+        self._first, self._second = candidate, reference
+        self._coming: list[str] = []
+        self._empty_s: float | None = None
+        self.count = candidate.sets.count
+        self.mine, self.theirs = Samples(), Samples()
+
+    def warm_up(self) -> None:
+        """Rounds that do not count; where the reference has no events of a device, also what an empty one takes."""
+        warm = Samples()
+        for _ in range(WARM_UP_ROUNDS):
+            self._round(self._candidate, self._base, look=True)
+            self._round(self._reference, self._base, warm, look=True)
+        if not warm.device_ms:
+            after = None if self._tight else self._candidate
+            self._empty_s = self._clock.hand_over(self._reference, after=after, slots=self.count)
+
+    def split(self) -> None:
+        """A round in two parts: before the others, so that nothing tells which of those is the last.
+
+        The reference's are held against what it takes once the candidate is gone, and hosts change within a second.
+        """
+        if self._tight and self._last is not self._candidate:
+            _take_over(self._candidate, self._reference)
+        self._clock.split_round(self._candidate)
+        self._last = self._candidate
+
+    def singles(self) -> tuple[Samples, Samples] | None:
+        if not self._plan.singles or self.count == 1 or self._tight:
+            return None
+        return self._clock.singles(self._candidate, self._reference)
+
+    def block(self) -> None:
+        """Four rounds with contents of one kind.
+
+        Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then BAAB
+        share both out. Which of them comes first nothing can know, or it could leave work for the other.
+        """
+        if len(self.mine.round_s) % 4 or self._chance.random() < 0.5:
+            self._first, self._second = self._second, self._first
+        kind = self._next_kind()
+        for side in (self._first, self._second, self._second, self._first):
+            self._round(side, kind, self.mine if side is self._candidate else self.theirs)
+
+    def _next_kind(self) -> str:
+        """The base kind and one of the others in turn, in an order that nothing can know."""
+        if not self._coming:
+            self._coming = [self._base, self._chance.choice(self._others)] if self._others else [self._base]
+            self._chance.shuffle(self._coming)
+        return self._coming.pop()
+
+    def _round(self, side: Side, kind: str, samples: Samples | None = None, *, look: bool = False) -> None:
+        if self._tight:
+            if self._last is not side:
+                _take_over(side, self._reference if side is self._candidate else self._candidate)
+            self._clock.round(side, kind, None, look=True)  # which asks for the memory anew
+        self._last = side
+        self._clock.round(side, kind, samples, look=look)
+
+    def hand_over_s(self) -> float:
+        """What a round of `count` calls takes beyond them."""
+        return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
+
+    def suffice(self, taken_s: float) -> bool:
+        """Whether the rounds so far tell enough, or all that they may in the time that they have taken."""
+        rounds = len(self.mine.round_s)
+        if rounds < MIN_ROUNDS:
+            return False
+        hand_over_s = self.hand_over_s()
+        speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
+        width = (speedup.high - speedup.low) / speedup.value
+        short = self._plan.singles and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        patience = LAUNCH_PATIENCE if short and width > LAUNCH_WIDTH else 1.0
+        return width <= INTERVAL_WIDTH or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
+
+
+def beside_and_alone(
+    measured: Measured,
+    reference: Side,
+    *,
+    draw: Callable[[str], Contents],
+    base: str = "nominal",
+    kinds: Sequence[str] = (),
+    device: Device,
+) -> Measured:
+    """What was measured, held against what the reference takes now that the candidate is gone.
+
+    Where it takes less, that counts, and so does what its rounds cost beyond its calls: no candidate can have had a
+    hand in either. Clocks that rose meanwhile are allowed for. Raises `SubjectFailed` where the reference fails.
+    """
+    with device.awake():
+        clock = _Clock(None, base, draw, device, None, lambda reference, slots: None, lambda calls, rounds: ())
+        alone = Samples()
+        device.settle()  # the driver clears the memory of a process that has ended
+        clock.round(reference, base, None, look=True)
+        for turn in range(ALONE_ROUNDS):
+            clock.round(reference, base, alone)
+            if kinds:
+                clock.round(reference, kinds[turn % len(kinds)], alone)
+        count = reference.sets.count
+        empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
+    timing = measured.timing
+    alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
+    hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
+    beside = measured.theirs
+    alone_ms = median(alone.call_ms(hand_over_s, count))
+    launches = not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3
+    slowed = _slowed(beside, alone, hand_over_s, count, launches=launches)
+    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
+    allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
+    factor = slowed.value / clocks if slowed.low / clocks > 1 + allowed else 1.0
+    timing = _timing(
+        measured.mine,
+        beside,
+        hand_over_s,
+        count,
+        None,
+        slowed=factor,
+        known=timing,
+    )
+    return replace(measured, timing=timing.model_copy(update={"reference_alone_ms": alone_ms}))
+
+
+def _slowed(beside: Samples, alone: Samples, hand_over_s: float, count: int, *, launches: bool) -> Interval:
+    """By how much rounds took longer beside a candidate than alone: contents of either sort apart, the worse one told.
+
+    What launching takes changes with the host from one second to the next, so that of launch-bound calls the last
+    rounds before are looked at as well, and the smaller factor is told.
+    """
+    before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
+    factors = []
+    for nominal in (True, False):
+        then = [ms for ms, of in zip(before, beside.nominal, strict=True) if of == nominal]
+        now = [ms for ms, of in zip(after, alone.nominal, strict=True) if of == nominal]
+        if then and now:
+            looks = (then, then[-ALONE_ROUNDS:]) if launches else (then,)
+            factors.append(min((ratio_of_medians(look, now) for look in looks), key=lambda one: one.low))
+    return max(factors, key=lambda one: one.low)
+
+
+def _take_over(side: Side, other: Side) -> None:
+    """Have one side give all of its memory back before the other's turn."""
+    other.subject.release(trim=True)
+    other.subject.detach()
+    other.subject.freeze()
+    other.sets.put_away()
+    side.sets.lay_out()
+    side.subject.attach(side.sets)
+
+
+def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> tuple[Interval, list[int]]:
+    """The speed-up, and the rounds that it was taken from: where one sort of contents is worse, those of that alone."""
+    mine_ms, theirs_ms = (samples.call_ms(hand_over_s, count) for samples in (mine, theirs))
+
+    def over(rounds: list[int]) -> Interval:
+        return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds])
+
+    everything = list(range(len(mine_ms)))
+    nominal = [at for at in everything if mine.nominal[at]]
+    others = [at for at in everything if not mine.nominal[at]]
+    for better, worse in ((nominal, others), (others, nominal)):
+        if better and worse and over(better).low > over(worse).high * (1 + VALUES_SLACK):
+            return over(worse), worse
+    return over(everything), everything
+
+
+def _timing(
+    mine: Samples,
+    theirs: Samples,
+    hand_over_s: float,
+    count: int,
+    singles: tuple[Samples, Samples] | None,
+    *,
+    slowed: float = 1.0,
+    known: Timing | None = None,
+) -> Timing:
+    """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
+
+    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does.
+    `known` is what was stated before the reference was timed alone: its single calls stand.
+    """
+    _, rounds = _stated(mine, theirs, hand_over_s, count)
+    mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
+    theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
+    speedup = median_ratio(theirs_ms, mine_ms)
+    single = known.single_speedup if known else None
+    alone_ms = known.candidate_single_ms if known else None
+    if singles is not None:
+        alone_s, single = ratio_by_difference(
+            median(theirs_ms) / 1e3, singles[1].round_s, singles[0].round_s, least=SHORTEST_CALL_S
         )
-        return Measured(timing, evict_s)
+        alone_ms = alone_s * 1e3
+    if single is not None and single.high < speedup.low:  # what single calls leave open at most
+        cap = single.high
+        speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+    stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
+    return Timing(
+        candidate_ms=median(mine_ms),
+        reference_ms=median(theirs_ms),
+        speedup=stated,
+        conclusion=conclusion(stated),
+        rounds=len(rounds),
+        calls_per_round=count,
+        hand_over_ms=hand_over_s * 1e3,
+        candidate_samples_ms=tuple(mine_ms),
+        reference_samples_ms=tuple(theirs_ms),
+        candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
+        reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
+        candidate_single_ms=alone_ms,
+        reference_single_ms=median(theirs_ms) if alone_ms is not None else None,
+        single_speedup=single,
+        depends_on_values=len(rounds) < len(mine.round_s),
+        reference_slowed=slowed,
+        conditions=conditions(mine.readings, theirs.readings),
+    )
 
 
 class _Clock:
-    """Runs rounds. What it writes and in which order nobody can know before it does."""
+    """Runs rounds. What it writes and in which order nothing can know before it does."""
 
     def __init__(
         self,
-        candidate: Subject,
-        sets: InputSets,
-        draw: Callable[[], Contents],
+        candidate: Side | None,
+        base: str,
+        draw: Callable[[str], Contents],
         device: Device,
         verify: Verify | None,
-        choose: Callable[[int], Iterable[int]],
+        intact: Callable[[Side, Sequence[int]], None],
+        choose: Callable[[int, int], Iterable[int]],
     ) -> None:
-        self._candidate, self._sets, self._draw, self._device = candidate, sets, draw, device
-        self._verify, self._choose = verify, choose
+        self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
+        self._verify, self._intact, self._choose = verify, intact, choose
         self._chance = random.SystemRandom()
         self._unsettled = 0
         self.evict_s: dict[int, list[float]] = {}
 
-    def round(self, subject: Subject, samples: Samples | None, *, check: bool, look: bool) -> None:
-        """`check` has its outputs verified; `look` has it found out where they lie, of both sides alike."""
+    def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
+        """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
         done = False
         while not done:
-            order = self._order()
-            calls = set(self._choose(len(order))) if check and self._verify else set()
-            written = self._write(order, keep=calls)
-            done = self._run(subject, order, samples, written, look=look)
+            order = self._order(side)
+            written = self._write(side, order, kind)
+            done = self._run(side, order, samples, written if samples is not None else [], kind, look=look)
 
-    def hand_over(self, candidate: Subject, reference: Subject, *, slots: int) -> float:
-        """Median seconds of an empty round of the reference, half of them after an empty one of the candidate.
+    def hand_over(self, side: Side, *, after: Side | None = None, slots: int) -> float:
+        """Median seconds of an empty round, half of them after an empty one of another side."""
+        return median(self._empty_rounds(side, after, slots))
 
-        So it is in ABBA: a switch from the other's context costs more than one from its own. `slots` are written
-        before, as for a round of so many calls: that costs something too.
+    def _empty_rounds(self, side: Side, after: Side | None, slots: int) -> list[float]:
+        """As it is in ABBA: a switch from the other's context costs more than one from its own.
+
+        `slots` are written before, as for a round of so many calls: that costs something too.
         """
         seconds = []
         for turn in range(EMPTY_ROUNDS):
-            if turn % 2 == 0:
-                self._timed(candidate, [])
-                candidate.release()
-                candidate.freeze()
-            self._write(self._order()[:slots], keep=())
-            seconds.append(self._timed(reference, [])[0])
-            reference.release()
-            reference.freeze()
-        return median(seconds)
+            if turn % 2 == 0 and after is not None:
+                self._empty(after, slots)
+            seconds.append(self._empty(side, slots))
+        return seconds
 
-    def single_calls(self, subject: Subject, hand_over_s: float) -> float:
-        """Milliseconds of a call that is alone in its round, from idle to idle, as a user waits for it.
+    def _empty(self, side: Side, slots: int) -> float:
+        order = self._order(side)[:slots]
+        self._write(side, order, self._base)
+        seconds, _, _ = self._timed(side, [], order)
+        side.subject.release()
+        side.subject.freeze()
+        return seconds
 
-        The lower quartile: who else is on the machine can only make it longer.
-        """
-        samples = Samples()
+    def singles(self, candidate: Side, reference: Side) -> tuple[Samples, Samples]:
+        """Rounds of one call each, as a user waits for one, in turn."""
+        mine, theirs = Samples(), Samples()
         for _ in range(SINGLE_CALLS):
-            order = self._order()[:1]
-            self._write(order, keep=())
-            self._run(subject, order, samples, {})
-        lower_quartile = sorted(samples.round_s)[SINGLE_CALLS // 4]
-        return max(lower_quartile - hand_over_s, SHORTEST_CALL_S) * 1e3
+            for side, samples in ((candidate, mine), (reference, theirs)):
+                done = False
+                while not done:
+                    order = self._order(side)[:1]
+                    written = self._write(side, order, self._base)
+                    done = self._run(side, order, samples, written, self._base)
+        return mine, theirs
 
-    def split_round(self, subject: Subject) -> None:
+    def split_round(self, side: Side) -> None:
         """A verified round whose second half gets other contents once its first half is done.
 
-        Whoever computed the whole round on its first call now has outputs of contents that are no longer there.
+        A candidate that computed the whole round on its first call has outputs of contents that are no longer there.
         """
         done = False
         while not done:
-            order = self._order()
-            self._write(order, keep=())
+            order = self._order(side)
             half = len(order) // 2
+            self._write(side, order, self._base)
             if half:
-                self._run(subject, order[:half], None, {})
+                self._run(side, order[:half], None, [], self._base)
             rest = order[half:]
-            calls = set(self._choose(len(rest))) if self._verify else set()
-            done = self._run(subject, rest, None, self._write(rest, keep=calls))
+            done = self._run(side, rest, None, self._write(side, rest, self._base), self._base)
 
-    def _order(self) -> list[int]:
-        order = list(range(self._sets.count))
+    def _order(self, side: Side) -> list[int]:
+        order = list(range(side.sets.count))
         self._chance.shuffle(order)
         return order
 
-    def _write(self, order: Sequence[int], *, keep: Iterable[int]) -> dict[int, Written]:
-        written = {}
-        for call, slot in enumerate(order):
-            contents = self._draw()
-            self._sets.write(slot, contents.get())
-            if call in keep:
-                written[call] = Written(slot, contents)
-                contents.spare()
+    def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        written = []
+        for slot in order:
+            contents = self._draw(kind)
+            side.sets.write(slot, contents.get())
+            contents.forget()
+            written.append(Written(slot, contents, kind))
         return written
 
     def _run(
         self,
-        subject: Subject,
+        side: Side,
         order: Sequence[int],
         samples: Samples | None,
-        written: dict[int, Written],
+        written: Sequence[Written],
+        kind: str,
         *,
         look: bool = False,
     ) -> bool:
         """One round on what is written. False where it was to be verified and could not be: it does not count."""
-        seconds, device_ms, seed = self._timed(subject, order)
+        seconds, device_ms, seed = self._timed(side, order, order)
         settled = True
         if written and self._verify:
-            subject.snapshot(sorted(written))
-            if subject is self._candidate:
-                settled = self._verified(written, seed)
-            else:
-                _ask_alike(subject, written)
+            taken = len(samples.round_s) if samples is not None else 0
+            chosen = {call: written[call] for call in sorted(set(self._choose(len(order), taken)))}
+            settled = self._verified(side, chosen, seed)
         if look or not settled:
-            subject.survey(range(len(order)))
-        subject.release()
-        subject.freeze()
+            side.subject.survey(range(len(order)))
+        side.subject.release()
+        side.subject.freeze()
         if samples is not None and settled:
             samples.round_s.append(seconds)
+            samples.nominal.append(kind == self._base)
             if device_ms is not None:
                 samples.device_ms.append(device_ms / len(order))
             reading = self._device.read()
@@ -364,45 +585,51 @@ class _Clock:
                 samples.readings.append(reading)
         return settled
 
-    def _verified(self, written: dict[int, Written], seed: int) -> bool:
-        """Whether what was to be verified could be, and was right."""
+    def _verified(self, side: Side, chosen: dict[int, Written], seed: int) -> bool:
+        """Whether what was to be verified could be, and was right. The reference is asked alike, and believed."""
         assert self._verify is not None
+        if side is not self._candidate:
+            with suppress(Unsettled):
+                side.subject.snapshot(list(chosen))
+                side.subject.outputs(list(chosen))
+            self._intact(side, [of.slot for of in chosen.values()])
+            return True
         try:
-            self._verify(self._candidate, written, seed)
+            side.subject.snapshot(list(chosen))
+            self._verify(side.subject, chosen, seed)
         except Unsettled:
-            self._unsettled += 1
-            if self._unsettled > MOST_UNSETTLED:
-                detail = "its outputs lay elsewhere or otherwise each time, so that they could not be read in time"
-                raise SubjectFailed("protocol", detail) from None
-            return False
+            return self._unsettled_round()
         return True
 
-    def _timed(self, subject: Subject, order: Sequence[int]) -> tuple[float, float | None, int]:
-        """Evict, say go, wait: the seconds of the round, its device milliseconds, and the seed it ran under."""
+    def _unsettled_round(self) -> bool:
+        """Count a round that tells nothing; there may be few."""
+        self._unsettled += 1
+        if self._unsettled > MOST_UNSETTLED:
+            detail = "its outputs, or what it started, could not be held as they were when the clock stopped"
+            raise SubjectFailed("protocol", detail) from None
+        return False
+
+    def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> tuple[float, float | None, int]:
+        """Show `slots`, evict, say go, wait, stop: the seconds of the round, its device milliseconds, its seed."""
         seed = self._chance.getrandbits(62)
-        self._device.touch()
-        if self._sets.hidden:  # the subject's core wakes up meanwhile; there is nothing yet to begin early with
-            subject.wake()
-            _stay_awake(WAKE_S)
-            self._sets.reveal()
+        subject, sets = side.subject, side.sets
+        self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()
-        self.evict_s.setdefault(id(subject), []).append(time.monotonic() - started)
-        if not self._sets.hidden:
-            subject.wake()
-        result = subject.round(order, seed=seed)
-        done = time.monotonic()
+        self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
+        subject.wake()
+        if sets.on_device:
+            _stay_awake(WAKE_S)
         self._device.touch()
-        tail_s = time.monotonic() - done
-        subject.freeze()
-        return result.seconds + tail_s, result.device_ms, seed
-
-
-def _ask_alike(subject: Subject, written: Iterable[int]) -> None:
-    """Ask the reference what the candidate is asked about outputs, so that the two processes are equally warm."""
-    with suppress(Unsettled):
-        for call in written:
-            subject.outputs([call])
+        started = time.monotonic()
+        sets.reveal(slots)
+        if sets.on_device:
+            self._device.evict()
+        result = subject.round(order, seed=seed, hold=True)
+        self._device.touch()
+        seconds = time.monotonic() - started
+        subject.settle()
+        return seconds, result.device_ms, seed
 
 
 def _stay_awake(seconds: float) -> None:
@@ -431,10 +658,3 @@ def conditions(candidate: Sequence[Reading], reference: Sequence[Reading]) -> Co
         disturbed=abs(mine - theirs) > CLOCK_DRIFT * max(mine, theirs, 1.0)
         or any(reason in HARD_THROTTLE for reason in throttle),
     )
-
-
-def median(values: Sequence[float]) -> float:
-    """The median of at least one value."""
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,8 +13,8 @@ from rich.text import Text
 
 from harness.report.escape import one_cell
 from harness.report.leaderboard import ratio_text
-from harness.report.metrics import Estimate, bootstrap, geometric_means, ratio_of_speedups
-from harness.report.rows import BASELINES
+from harness.report.metrics import Estimate, bootstrap, geometric_means, paired_p, ratio_of_speedups
+from harness.report.rows import BASELINES, SURE_P
 from harness.schema import Frozen, Interval, Record
 from harness.schema.columns import Columns
 
@@ -59,13 +60,28 @@ class Change(Frozen):
     ratio: Estimate | None = None
 
 
+class Test(Frozen):
+    """A paired test over `problems` problems: `p` as `metrics.paired_p` has it. `better` is the side that is better,
+    None where that cannot be told.
+    """
+
+    problems: int
+    p: float
+    better: Literal["A", "B"] | None
+
+
 class Diff(Frozen):
-    """All changes, the gravest first. `overall` is the geometric mean of the ratios, over problems; `places` are the
-    devices of either run, and `models` what is in only one of two runs that share others: it has no counterpart.
+    """All changes, the gravest first.
+
+    `overall` is the geometric mean of the ratios, over problems; `solved` and `speed` say whether one side solves more
+    problems, and is faster where both do. `places` are the devices of either run, and `models` what is in only one of
+    two runs that share others: it has no counterpart.
     """
 
     changes: tuple[Change, ...]
     overall: Estimate | None
+    solved: Test | None
+    speed: Test | None
     places: tuple[tuple[str, ...], tuple[str, ...]]
     models: tuple[str, ...] = ()
 
@@ -98,9 +114,29 @@ def diff(before: Side, after: Side) -> Diff:
     return Diff(
         changes=tuple(sorted(changes, key=lambda each: (_ORDER.index(each.outcome), each.problem, each.model))),
         overall=bootstrap(ratios, geometric_means) if len(ratios) else None,
+        solved=_test(np.array(_solved(changes), np.float64)),
+        speed=_test(np.log(ratios)),
         places=(_places(before.columns), _places(after.columns)),
         models=unmatched,
     )
+
+
+def _solved(changes: Iterable[Change]) -> list[int]:
+    """For each problem that both judged: 1 where only B solved it, -1 where only A did, else 0."""
+    unknown = ("only before", "only after", "not judged")
+    signs = {"became right": 1, "became wrong": -1}
+    return [signs.get(each.outcome, 0) for each in changes if each.outcome not in unknown]
+
+
+def _test(differences: NDArray[np.float64]) -> Test | None:
+    """Of B less A, one a problem; None where there is none."""
+    if not len(differences):
+        return None
+    p = paired_p(differences)
+    better: Literal["A", "B"] | None = None
+    if p < SURE_P:
+        better = "B" if differences.sum() > 0 else "A"
+    return Test(problems=len(differences), p=p, better=better)
 
 
 @dataclass(frozen=True)
@@ -229,6 +265,8 @@ def _parts(found: Diff, names: tuple[str, str]) -> Iterator[RenderableType]:
     yield Text(_summary(found), style="bold")
     if found.overall:
         yield Text(_overall(found.overall))
+    if found.solved:
+        yield Text(f"Is B better than A? {'; '.join(_answered(found))}.")
     if found.places[0] != found.places[1]:
         here, there = (", ".join(map(one_cell, places)) or "nothing" for places in found.places)
         text = f"not the same device ({here}; {there}): a ratio compares speed-ups that were measured on either"
@@ -264,6 +302,13 @@ def _summary(found: Diff) -> str:
     parts = [f"{counts[each]} {each}" for each in (*WON, *LOST) if counts[each]]
     detail = f" ({', '.join(parts)})" if parts else ""
     return ", ".join([*heads, *rest]) + detail
+
+
+def _answered(found: Diff) -> Iterator[str]:
+    for name, test in (("solved", found.solved), ("speed-up", found.speed)):
+        if test:
+            verdict = f"{test.better} is better" if test.better else "cannot be told"
+            yield f"{name}: {verdict} (p = {test.p:.2g}, {test.problems} problem{'s' if test.problems != 1 else ''})"
 
 
 def _overall(overall: Estimate) -> str:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from harness.errors import InputError
 from harness.schema import Record
 from harness.schema.columns import Coded, Columns
+from harness.schema.verdict import PAST_BUILD
 
 Tier = Literal["full", "basic", "none"]
 TIERS: tuple[Tier, ...] = ("none", "basic", "full")
 """The tiers of isolation, rising."""
 
 # Failing at one of these means that the candidate's extensions were built, or that it had none.
-_STAGES_PAST_BUILD = {"load", "run", "time"}
 
 Bools = NDArray[np.bool_]
 
@@ -27,11 +27,13 @@ Bools = NDArray[np.bool_]
 class Judged:
     """`columns` are the records. `unanswered` are, by model, the titles of problems that the run asked and has no
     record of that model for. `complete` says that verdicts were not filtered: else there is nothing to take a share of.
+    `only_answered` says that problems without an answer were left out of the denominators.
     """
 
     columns: Columns
     unanswered: Mapping[str, frozenset[str]] = field(default_factory=dict)
     complete: bool = True
+    only_answered: bool = False
 
     @classmethod
     def of(cls, records: Columns | Iterable[Record], *, problems: Iterable[str] = ()) -> "Judged":
@@ -52,6 +54,7 @@ class Judged:
         devices: Sequence[str] = (),
         verdicts: Sequence[str] = (),
         min_isolation: Tier = "none",
+        only_answered: bool = False,
     ) -> "Judged":
         """The records that all of these let through; of each, any of its values.
 
@@ -60,6 +63,7 @@ class Judged:
             levels: names of sets; a number n means `level<n>`.
             devices: kinds, or a part of the device's name in any case.
             min_isolation: leaves out answers that ran with less. One that never ran had no need of it.
+            only_answered: shares are of the problems that a model answers, not of all that it was asked.
         """
         columns = self.columns
         names = [f"level{level}" if level.isdecimal() else level for level in levels]
@@ -80,7 +84,13 @@ class Judged:
             model: frozenset(title for title in titles if not names or set_of(title) in names)
             for model, titles in self.unanswered.items()
         }
-        return replace(self, columns=columns.take(kept), unanswered=unanswered, complete=not verdicts)
+        return replace(
+            self,
+            columns=columns.take(kept),
+            unanswered={} if only_answered else unanswered,
+            complete=not verdicts,
+            only_answered=only_answered,
+        )
 
 
 def check_filters(runs: Iterable[Judged], *, models: Sequence[str], levels: Sequence[str]) -> None:
@@ -115,7 +125,7 @@ def compiled(columns: Columns) -> Bools:
     """Which got past the build; a fault of ours says nothing about that."""
     failed = _matching(columns.verdict, lambda kind: kind == "failed")
     fault = _matching(columns.verdict, lambda kind: kind == "infrastructure")
-    return (~failed | _matching(columns.stage, lambda stage: stage in _STAGES_PAST_BUILD)) & ~fault
+    return (~failed | _matching(columns.stage, lambda stage: stage in PAST_BUILD)) & ~fault
 
 
 def tiers(columns: Columns) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import io
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,14 +14,27 @@ from rich.text import Text
 
 from harness.errors import MachineError
 from harness.report.escape import csv_cell, markdown_cell, one_cell
-from harness.report.metrics import Estimate
-from harness.report.rows import ALWAYS_P, AtK, Best, Failure, Figures, Leaderboard, ProblemBest, Row
+from harness.report.metrics import Estimate, Spread
+from harness.report.rows import (
+    ALWAYS_P,
+    AtK,
+    Best,
+    Comparison,
+    Failure,
+    FastP,
+    Figures,
+    Leaderboard,
+    ProblemBest,
+    Row,
+)
 from harness.schema import BaselineName, DeviceKind, Interval
 from harness.schema.problem import Precision
 
 _Place = tuple[DeviceKind, str, Precision, BaselineName]
 
 _NOTHING = "-"
+_MOST_KS = 6
+_MOST_DENOMINATORS = 4
 _NO_MODEL = "(no model named)"
 
 
@@ -29,7 +43,8 @@ def table(board: Leaderboard) -> RenderableType:
     if not board.rows:
         return Text("nothing to rank: no record, or none that fits")
     places = dict.fromkeys(_place_of(row) for row in board.rows)
-    parts = [_legend(board), _figures(board), _levels(board), _at_k(board), _failures(board)]
+    parts = [_denominators(board), _legend(board), _figures(board), _spreads(board), _levels(board), _at_k(board)]
+    parts += [_failures(board), _comparisons(board)]
     problems = (part for place in places for part in _place(board, place))
     return Group(_rows_table(board), *(each for part in parts for each in part), *problems)
 
@@ -109,7 +124,7 @@ EXPORTERS: dict[str, Callable[[Leaderboard], str | bytes | RenderableType]] = {
 _NAMES = ("model", "run", "device", "device_name", "precision", "baseline")
 _COUNTS = (
     "problems", "unanswered", "submissions", "unjudged", "compiled", "correct", "rejected", "flagged", "reduced",
-    "unisolated", "disturbed", "audited", "timed",
+    "unisolated", "disturbed", "audited", "differed", "timed",
 )  # fmt: skip
 _ESTIMATES = {"geomean_speedup": "geomean", "median_speedup": "median", "roofline": "roofline"}
 
@@ -119,9 +134,12 @@ def flat_names(board: Leaderboard) -> dict[str, str]:
     sets = sorted({level.set for row in board.rows for level in row.levels})
     ks = sorted({each.k for row in board.rows for each in row.at_k})
     floats = ["compile_rate", "correct_rate"]
-    floats += [f"{kind}fast_{p:g}" for p in _ps(board) for kind in ("", "sure_")]
+    floats += [f"correct_rate_{end}" for end in _SPREAD_ENDS]
+    for p in _ps(board):
+        floats += [f"fast_{p:g}", f"sure_fast_{p:g}", *(f"fast_{p:g}_{end}" for end in _SPREAD_ENDS)]
     floats += [f"{name}{end}" for name in _ESTIMATES for end in ("", "_low", "_high")]
-    floats += [f"{name}@{k}" for k in ks for name in ("pass", "fast_1", "best_speedup")]
+    at_k = ("pass", "pass_error", "fast_1", "fast_1_error", "best_speedup")
+    floats += [f"{name}@{k}" for k in ks for name in at_k]
     floats += [f"{name}: {figure}" for name in sets for figure in ("correct_rate", "fast_1", "geomean_speedup")]
     return {
         "rank": "int64",
@@ -144,12 +162,14 @@ def flat_rows(board: Leaderboard) -> list[dict[str, str | int | float | None]]:
         known |= {name: getattr(row, name) for name in (*_NAMES, *_COUNTS, "compile_rate", "correct_rate")}
         known |= {f"fast_{each.p:g}": each.value for each in row.fast_p}
         known |= {f"sure_fast_{each.p:g}": each.sure for each in row.fast_p}
+        known |= _spread_cells("correct_rate", row.correct_spread)
+        for each in row.fast_p:
+            known |= _spread_cells(f"fast_{each.p:g}", each.spread)
         for name, field in _ESTIMATES.items():
             if estimate := getattr(row, field):
                 known |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        for each in row.at_k:
-            known |= {f"pass@{each.k}": each.passes, f"fast_1@{each.k}": each.fast_1}
-            known[f"best_speedup@{each.k}"] = each.speedup
+        for at_k in row.at_k:
+            known |= _at_k_cells(at_k)
         for level in row.levels:
             known |= {f"{level.set}: correct_rate": level.correct_rate, f"{level.set}: fast_1": level.fast(1.0)}
             known[f"{level.set}: geomean_speedup"] = level.geomean.value if level.geomean else None
@@ -159,6 +179,25 @@ def flat_rows(board: Leaderboard) -> list[dict[str, str | int | float | None]]:
         known["failures"] = _failures_text(row)
         lines.append({name: known.get(name) for name in names})
     return lines
+
+
+_SPREAD_ENDS = ("error", "low", "high")
+
+
+def _spread_cells(name: str, spread: Spread | None) -> dict[str, float]:
+    if spread is None:
+        return {}
+    return dict(zip((f"{name}_{end}" for end in _SPREAD_ENDS), spread.model_dump().values(), strict=True))
+
+
+def _at_k_cells(each: AtK) -> dict[str, float | None]:
+    return {
+        f"pass@{each.k}": each.passes,
+        f"pass_error@{each.k}": each.passes_spread.standard_error,
+        f"fast_1@{each.k}": each.fast_1,
+        f"fast_1_error@{each.k}": each.fast_1_spread.standard_error if each.fast_1_spread else None,
+        f"best_speedup@{each.k}": each.speedup,
+    }
 
 
 def _problem_titles(board: Leaderboard) -> list[str]:
@@ -232,6 +271,7 @@ def _problem_texts(each: ProblemBest, rows: Sequence[Row]) -> list[str]:
         return [*head, _NOTHING, "", "", ""]
     holder = rows[each.rank - 1]
     speedup = interval_text(each.best.speedup) if each.best.speedup else "correct, not timed"
+    speedup += "" if each.best.confirmed else ", unconfirmed"
     path = f" ({path_text(each.best)})" if each.best.path else ""
     return [*head, speedup, holder.model or _NO_MODEL, holder.run, f"{each.best.submission}{path}"]
 
@@ -356,6 +396,8 @@ def _problem_head(each: ProblemBest) -> Text:
     head = Text(one_cell(each.problem))
     if each.best is not None and each.best.path:
         head.append(f"\n{path_text(each.best)}", style="dim")
+    if each.best is not None and not each.best.confirmed:
+        head.append("\nunconfirmed by stock", style="yellow")
     return head
 
 
@@ -387,6 +429,38 @@ def _legend(board: Leaderboard) -> Iterator[RenderableType]:
         yield Text(f"#{rank}: {one_cell(_notes_text(row))}", style="yellow")
 
 
+def _denominators(board: Leaderboard) -> Iterator[RenderableType]:
+    """What the shares are of, in a sentence a denominator."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for rank, row in _ranked(board):
+        if row.correct_rate is not None:
+            rows[denominator_text(row)].append(rank)
+    if rows:
+        yield Text()
+    if len(rows) > _MOST_DENOMINATORS:
+        counts = [row.problems for row in board.rows if row.correct_rate is not None]
+        text = f"Rates are shares of the problems that each row counts, {min(counts)} to {max(counts)} of them."
+        yield Text(text, style="dim")
+        return
+    for text, ranks in rows.items():
+        whose = "" if len(rows) == 1 else f"{', '.join(f'#{rank}' for rank in ranks)}: "
+        yield Text(f"{whose}{text}", style="dim")
+
+
+def denominator_text(row: Row) -> str:
+    """What the shares of a row are of, as a sentence."""
+    problems = f"{row.problems} problem{'s' if row.problems != 1 else ''}"
+    if row.only_answered:
+        return f"Rates are shares of the {problems} that were answered; what was asked besides is left out."
+    if row.unanswered:
+        answered = row.problems - row.unanswered
+        return (
+            f"Rates are shares of all {problems} that were asked, of which {answered} "
+            f"{'was' if answered == 1 else 'were'} answered; --only-answered takes shares of those."
+        )
+    return f"Rates are shares of the {problems} that {'was' if row.problems == 1 else 'were'} asked."
+
+
 def _figures(board: Leaderboard) -> Iterator[RenderableType]:
     """What has no room in the first table."""
     further = [p for p in _ps(board) if p not in ALWAYS_P]
@@ -410,6 +484,43 @@ def _figures(board: Leaderboard) -> Iterator[RenderableType]:
     yield drawn
 
 
+def _spreads(board: Leaderboard) -> Iterator[RenderableType]:
+    """How far shares may be off."""
+    if not any(row.fast_p for row in board.rows):
+        return
+    drawn = _numbered()
+    for p in ALWAYS_P:
+        drawn.add_column(f"{_fast(p)}, 95%", justify="right", no_wrap=True)
+    for rank, row in _ranked(board):
+        known = {each.p: each for each in row.fast_p}
+        drawn.add_row(str(rank), *(_number(_share(known[p]) if p in known else _NOTHING) for p in ALWAYS_P))
+    yield Text()
+    yield drawn
+
+
+def _share(each: FastP) -> str:
+    return f"{each.value:.2f} [{each.spread.low:.2f}, {each.spread.high:.2f}]"
+
+
+def _comparisons(board: Leaderboard) -> Iterator[RenderableType]:
+    """Whether a row is better than the next one."""
+    pairs: dict[tuple[int, int], list[Comparison]] = defaultdict(list)
+    for each in board.comparisons:
+        pairs[each.first, each.second].append(each)
+    if pairs:
+        yield Text()
+    for (first, second), found in pairs.items():
+        yield Text(f"Is #{first} better than #{second}? {'; '.join(map(comparison_text, found))}.")
+
+
+def comparison_text(each: Comparison) -> str:
+    """One figure of two rows, whether one of them is better, and how likely chance would look like that."""
+    show = ratio_text if each.figure == "speed-up" else "{:.2f}".format
+    verdict = "cannot be told" if each.better is None else f"#{each.better} is better"
+    over = f"p = {each.p:.2g}, {each.problems} problem{'s' if each.problems != 1 else ''}"
+    return f"{each.figure} {show(each.first_value)} and {show(each.second_value)}: {verdict} ({over})"
+
+
 def _levels(board: Leaderboard) -> Iterator[RenderableType]:
     if not any(row.levels for row in board.rows):
         return
@@ -431,14 +542,16 @@ def _at_k(board: Leaderboard) -> Iterator[RenderableType]:
     """What several answers to a problem are worth."""
     if not any(row.at_k for row in board.rows):
         return
-    ks = sorted({each.k for row in board.rows for each in row.at_k})
+    ks = _shown_ks({each.k for row in board.rows for each in row.at_k})
     drawn = _numbered()
     drawn.add_column("of k answers", no_wrap=True)
     for k in ks:
         drawn.add_column(f"k={k}", justify="right", no_wrap=True)
     lines: list[tuple[str, Callable[[AtK], str]]] = [
         ("one is correct (pass@k)", lambda each: _rate(each.passes)),
+        ("  standard error", lambda each: _error(each.passes_spread)),
         ("one is faster (fast_1@k)", lambda each: _rate(each.fast_1)),
+        ("  standard error", lambda each: _error(each.fast_1_spread)),
         ("speed-up of the best", lambda each: _ratio(each.speedup)),
     ]
     for rank, row in _ranked(board):
@@ -448,6 +561,14 @@ def _at_k(board: Leaderboard) -> Iterator[RenderableType]:
             drawn.add_row(str(rank), title, *map(_number, cells))
     yield Text()
     yield drawn
+
+
+def _shown_ks(ks: set[int]) -> list[int]:
+    """As many k as 80 columns have room for: of more, round ones and the most."""
+    if len(ks) <= _MOST_KS:
+        return sorted(ks)
+    round_ones = [k for k in sorted(ks) if str(k).strip("0") in ("1", "2", "5")]
+    return sorted({*round_ones[: _MOST_KS - 1], max(ks)})
 
 
 def _failures(board: Leaderboard) -> Iterator[RenderableType]:
@@ -466,6 +587,10 @@ def _numbered() -> Table:
     drawn = _frame()
     drawn.add_column("#", justify="right", style="dim", no_wrap=True)
     return drawn
+
+
+def _error(spread: Spread | None) -> str:
+    return _NOTHING if spread is None else f"{spread.standard_error:.2f}"
 
 
 def _thousands(value: float | None) -> str:

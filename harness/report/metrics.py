@@ -30,6 +30,80 @@ class Estimate(Frozen):
     over: int
 
 
+class Spread(Frozen):
+    """How far a share over problems may be off: its standard error, and a 95% interval."""
+
+    standard_error: float
+    low: float
+    high: float
+
+
+def spread(each: Floats, *, asked: int) -> Spread:
+    """The spread of the mean of `each`, one value from 0 to 1 a problem, over all problems asked.
+
+    Problems are what was drawn, so several answers to one are one value. The standard error is that of a mean over
+    `asked` values (Miller, "Adding Error Bars to Evals", 2024, arXiv 2411.00640, section 2). The interval is Wilson's
+    (Journal of the American Statistical Association 22, 1927), which stays within 0 and 1 and has a width where all
+    pass or none does; of values between 0 and 1 it is wider than it need be.
+
+    Args:
+        asked: at least as many as `each` and at least 1; the others are 0.
+    """
+    value = float(each.sum()) / asked
+    variance = (float(((each - value) ** 2).sum()) + (asked - len(each)) * value**2) / max(1, asked - 1)
+    z = 1.959964
+    middle = (value + z * z / (2 * asked)) / (1 + z * z / asked)
+    half = z / (1 + z * z / asked) * ((value * (1 - value) / asked + z * z / (4 * asked * asked)) ** 0.5)
+    low, high = max(0.0, min(middle - half, value)), min(1.0, max(middle + half, value))
+    return Spread(standard_error=(variance / asked) ** 0.5, low=low, high=high)
+
+
+def paired_p(differences: Floats) -> float:
+    """How often chance alone would give a mean difference as large as this, either way: a paired permutation test.
+
+    If neither side were better, each problem's difference could as well have the other sign. Every choice of signs is
+    tried where there are at most 2^12 of them, else 20,000 random ones (seeded). 1 where nothing differs. Source: Good,
+    Permutation, Parametric and Bootstrap Tests of Hypotheses (2005), section 3.2.
+
+    Args:
+        differences: one a problem.
+    """
+    differing = differences[differences != 0]
+    n = len(differing)
+    if not n:
+        return 1.0
+    limit = abs(float(differing.sum())) * (1 - 1e-9)
+    if n <= _MOST_ENUMERATED:
+        signs = 1 - 2 * ((np.arange(2**n)[:, np.newaxis] >> np.arange(n)) & 1)
+        return float((np.abs(signs @ differing) >= limit).mean())
+    generator = np.random.default_rng(0)
+    as_large = 0
+    for _ in range(_FLIPS // 1000):
+        signs = generator.integers(0, 2, (1000, n)) * 2 - 1
+        as_large += int((np.abs(signs @ differing) >= limit).sum())
+    return (as_large + 1) / (_FLIPS + 1)
+
+
+_MOST_ENUMERATED = 12
+_FLIPS = 20_000
+
+
+def pass_at_k_of_each(problems: Wholes, passed: Bools, *, k: int) -> Floats | None:
+    """`pass_at_k` of each problem that has answers, in the order of the problems; None where one has fewer than `k`."""
+    answers = np.bincount(problems)
+    right = np.bincount(problems, passed, len(answers))[answers > 0]
+    answers = answers[answers > 0]
+    if (answers < k).any():
+        return None
+    if k == 1:  # the same, without the rounding of 1 - (1 - c/n)
+        return np.asarray(right / answers)
+    # C(n - c, k) / C(n, k) as a product of ratios that stay small; a factor of 0 is right where fewer than k fail.
+    none_passes = np.ones(len(answers))
+    for taken in range(k):
+        none_passes *= np.maximum(answers - right - taken, 0) / (answers - taken)
+    return 1.0 - none_passes
+
+
 def pass_at_k(problems: Wholes, passed: Bools, *, k: int, asked: int) -> float | None:
     """The chance that at least one of `k` answers passes, averaged over all problems that were asked.
 
@@ -42,18 +116,8 @@ def pass_at_k(problems: Wholes, passed: Bools, *, k: int, asked: int) -> float |
         asked: the problems to average over, at least as many as have answers and at least 1; those without an answer
             count as not passed.
     """
-    answers = np.bincount(problems)
-    right = np.bincount(problems, passed, len(answers))[answers > 0]
-    answers = answers[answers > 0]
-    if (answers < k).any():
-        return None
-    if k == 1:  # the same, without the rounding of 1 - (1 - c/n)
-        return float((right / answers).sum()) / asked
-    # C(n - c, k) / C(n, k) as a product of ratios that stay small; a factor of 0 is right where fewer than k fail.
-    none_passes = np.ones(len(answers))
-    for taken in range(k):
-        none_passes *= np.maximum(answers - right - taken, 0) / (answers - taken)
-    return float((1.0 - none_passes).sum()) / asked
+    each = pass_at_k_of_each(problems, passed, k=k)
+    return None if each is None else float(each.sum()) / asked
 
 
 def fast_p(problems: Wholes, speedups: Floats, *, p: float, asked: int, k: int = 1) -> float | None:

@@ -6,6 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from harness.report.units import bytes_text
 from harness.schema.audit import Audit
 
 _STYLES = {"info": "dim", "warn": "yellow", "reject": "red"}
@@ -31,8 +32,8 @@ def audit_table(found: Sequence[tuple[str, Audit | str]]) -> Table:
         table.add_row(
             Text(title),
             _milliseconds(audit.call_s),
-            _bytes(audit.input_bytes + audit.weight_bytes),
-            _bytes(audit.output_bytes),
+            bytes_text(audit.input_bytes + audit.weight_bytes),
+            bytes_text(audit.output_bytes),
             f"{audit.flops / 1e9:.3g}" if audit.flops else "",
             findings or Text("none", style="green"),
         )
@@ -41,10 +42,3 @@ def audit_table(found: Sequence[tuple[str, Audit | str]]) -> Table:
 
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms"
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} B"

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from harness.report.judged import TIERS, Judged, compiled, ran, set_of, tiers
 from harness.report.metrics import (
     Estimate,
+    Spread,
     best_of_k,
     bootstrap,
     fast_p,
     geometric_mean_of_each,
     geometric_means,
     medians,
+    paired_p,
     pass_at_k,
+    pass_at_k_of_each,
+    spread,
 )
 from harness.schema import BaselineName, DeviceKind, Frozen, Interval, Record
 from harness.schema.columns import Coded, Columns
@@ -28,7 +32,8 @@ from harness.schema.record import weakens
 
 ALWAYS_P = (0.0, 1.0, 2.0)
 """fast_p is said for these, and for whatever else is asked."""
-KS = (1, 5, 10, 100)
+EVERY_K = 10
+"""Up to this every k is said, then 20, 50, 100, 200, ... and the most that the answers allow."""
 BASELINES: tuple[str, ...] = get_args(BaselineName)
 
 _Bools = NDArray[np.bool_]
@@ -52,7 +57,8 @@ class Turn(Frozen):
 class Best(Frozen):
     """The best correct answer to one problem. `speedup` is None where none of them was timed.
 
-    `path` are the turns of its conversation up to it, itself included; empty where it is a first answer.
+    `path` are the turns of its conversation up to it, itself included; empty where it is a first answer. `confirmed`:
+    stock built it, or was asked about it, or there was nothing to build.
     """
 
     problem: str
@@ -60,6 +66,7 @@ class Best(Frozen):
     sample: int
     speedup: Interval | None
     path: tuple[Turn, ...] = ()
+    confirmed: bool = True
 
 
 class FastP(Frozen):
@@ -70,6 +77,7 @@ class FastP(Frozen):
     p: float
     value: float
     sure: float
+    spread: Spread
 
 
 class AtK(Frozen):
@@ -80,7 +88,9 @@ class AtK(Frozen):
 
     k: int
     passes: float
+    passes_spread: Spread
     fast_1: float | None
+    fast_1_spread: Spread | None
     speedup: float | None
 
 
@@ -110,11 +120,13 @@ class Figures(Frozen):
     `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
     ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
     that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
-    `disturbed` and `audited` those of which that is true.
+    `disturbed` and `audited` those of which that is true, `differed` those that stock judged otherwise than their fast
+    builds were.
 
-    Rates are shares of all problems asked; of several answers to a problem each counts for its part of it, and of the
-    turns of one conversation the best counts. They are None where nothing was judged or verdicts were filtered,
-    `fast_p` above 0 also where nothing may be said about time: under emulation, or where nothing correct was timed.
+    Rates are shares of all problems asked, each with its spread over them; of several answers to a problem each counts
+    for its part of it, and of the turns of one conversation the best counts. They are None where nothing was judged or
+    verdicts were filtered, `fast_p` above 0 also where nothing may be said about time: under emulation, or where
+    nothing correct was timed.
     `geomean` and `median` are over the problems with a correct and timed answer (of several the geometric mean),
     `roofline` is the median fraction over those that have one.
     """
@@ -131,9 +143,11 @@ class Figures(Frozen):
     unisolated: int
     disturbed: int
     audited: int
+    differed: int
     timed: int
     compile_rate: float | None
     correct_rate: float | None
+    correct_spread: Spread | None
     fast_p: tuple[FastP, ...]
     geomean: Estimate | None
     median: Estimate | None
@@ -153,6 +167,7 @@ class Level(Figures):
 class Row(Figures):
     """One model in one run on one device at one precision, timed against one baseline.
 
+    `only_answered` says that problems without an answer were left out of the denominators, `unanswered` is 0 then.
     `best` has one answer for each problem that was solved, `failures` how the others ended, the most frequent first,
     `levels` the figures of each set where there are several. `conversations` says that several turns make one answer.
     """
@@ -163,6 +178,7 @@ class Row(Figures):
     device_name: str
     precision: Precision
     baseline: BaselineName
+    only_answered: bool
     conversations: bool
     at_k: tuple[AtK, ...]
     failures: tuple[Failure, ...]
@@ -207,11 +223,35 @@ class ProblemBest(Frozen):
     solved: int
 
 
+SURE_P = 0.05
+"""A difference that chance gives less often than this is told."""
+Compared = Literal["correct", "fast_1", "speed-up"]
+
+
+class Comparison(Frozen):
+    """Whether one row is better than the next one of the same place, by a paired test over problems.
+
+    `first` and `second` are 1-based ranks, the two values the shares over `problems` problems that both were asked, or
+    the geometric means over those that both have times for. `p` is what `metrics.paired_p` says. `better` is the rank
+    of the better row, None where that cannot be told.
+    """
+
+    first: int
+    second: int
+    figure: Compared
+    first_value: float
+    second_value: float
+    problems: int
+    p: float
+    better: int | None
+
+
 class Leaderboard(Frozen):
-    """Ranked rows, and for every problem its best."""
+    """Ranked rows, for every problem its best, and what can be told of rows that follow each other in one place."""
 
     rows: tuple[Row, ...]
     problems: tuple[ProblemBest, ...]
+    comparisons: tuple[Comparison, ...] = ()
 
 
 def leaderboard(runs: Mapping[str, Judged | Iterable[Record]], *, ps: Sequence[float] = ()) -> Leaderboard:
@@ -224,24 +264,75 @@ def leaderboard(runs: Mapping[str, Judged | Iterable[Record]], *, ps: Sequence[f
         ps: the p of further fast_p, beside ALWAYS_P.
     """
     settled = tuple(sorted({*ALWAYS_P, *ps}))
-    rows: list[tuple[Row, tuple[str, ...]]] = []
+    rows: list[_Ranked] = []
     for run, judged in runs.items():
         judged = judged if isinstance(judged, Judged) else Judged.of(judged)
         rows.extend(_rows_of_run(run, judged, settled))
-    rows.sort(key=lambda row: row[0].order)
-    return Leaderboard(rows=tuple(row for row, _ in rows), problems=_problems(rows))
+    rows.sort(key=lambda each: each.row.order)
+    problems = _problems(rows)
+    unconfirmed = Counter(each.rank for each in problems if each.best is not None and not each.best.confirmed)
+    noted = (_with_note(each.row, unconfirmed[rank]) for rank, each in enumerate(rows, start=1))
+    return Leaderboard(rows=tuple(noted), problems=problems, comparisons=tuple(_comparisons(rows)))
 
 
-def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[tuple[Row, tuple[str, ...]]]:
-    """Each row with the titles of the problems that it has a record for."""
-    columns = judged.columns
+def _with_note(row: Row, unconfirmed: int) -> Row:
+    """A row with what is to be said of the problems that it ranks first of."""
+    if not unconfirmed:
+        return row
+    firsts = "1 first place" if unconfirmed == 1 else f"{unconfirmed} first places"
+    text = f"{firsts} of a fast build that stock has not confirmed: harness runs confirm {row.run} asks it"
+    return row.model_copy(update={"notes": (*row.notes, Note(tag=f"{unconfirmed} unconfirmed", text=text))})
+
+
+class _Ranked(NamedTuple):
+    """A row, the titles of the problems that it has a record for, and its figures of each problem that it was asked."""
+
+    row: Row
+    titles: tuple[str, ...]
+    each: "dict[str, _OfProblem]"
+
+
+class _OfProblem(NamedTuple):
+    """Of the answers to one problem the share that is correct, the share that is faster than the reference, and the
+    geometric mean of the speed-ups, None where none was timed.
+    """
+
+    correct: float = 0.0
+    fast_1: float = 0.0
+    speedup: float | None = None
+
+
+def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[_Ranked]:
+    columns = _settled_devices(judged.columns)
     for rows in _groups((columns.model, columns.device, columns.device_name, columns.precision)):
         group = columns.take(rows)
         emulated = group.device[0] == "cpu-emulated"
         timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}
         for baseline in sorted(timed, key=BASELINES.index) or ["eager"]:
             titles = judged.unanswered.get(group.model[0], frozenset())
-            yield _row(run, _Answers.of(group, baseline, complete=judged.complete), titles, ps)
+            answers = _Answers.of(group, baseline, complete=judged.complete)
+            yield _row(run, answers, titles, ps, only_answered=judged.only_answered)
+
+
+def _settled_devices(columns: Columns) -> Columns:
+    """The columns with every answer that was never built counted where the others of its model are.
+
+    Without a GPU an answer that names CUDA is `cpu-emulated` and one that names nothing, because it is empty or breaks
+    off, is `cpu`: by themselves those would be a row, and neither row a score.
+    """
+    kinds = np.array([columns.device.code("cpu"), columns.device.code("cpu-emulated")])
+    if (kinds < 0).any():
+        return columns
+    built, device = compiled(columns), columns.device.codes.copy()
+    for rows in _groups((columns.model, columns.device_name, columns.precision)):
+        mine = device[rows]
+        counts = [((mine == kind) & built[rows]).sum() for kind in kinds]
+        most = kinds[
+            int(counts[1] >= counts[0])
+        ]  # where none was built those that would be emulated say what was meant
+        if (mine == most).any():
+            device[rows[np.isin(mine, kinds) & ~built[rows]]] = most
+    return replace(columns, device=Coded(columns.device.texts, device))
 
 
 def _groups(columns: Sequence[Coded]) -> list[_Wholes]:
@@ -343,6 +434,10 @@ class _Samples(NamedTuple):
         turn, sample = columns.turn[answers.judged], columns.sample[answers.judged]
         return samples.of_conversations(turn, sample) if (turn >= 0).any() else samples
 
+    def faster_than(self, p: float) -> _Bools:
+        """Which are correct and more than `p` times as fast; what was not timed is that for p = 0 alone."""
+        return np.asarray(self.speedups > p if p == 0 else np.isfinite(self.speedups) & (self.speedups > p))
+
     def take(self, rows: _Bools) -> "_Samples":
         return _Samples(
             self.problems[rows], self.compiled[rows], self.speedups[rows], self.sure[rows], self.sure_of_time[rows]
@@ -391,9 +486,11 @@ def _figures(answers: _Answers, unanswered: int, ps: Sequence[float]) -> dict[st
         "unisolated": count(answers.unisolated),
         "disturbed": count(columns.disturbed),
         "audited": count(columns.audited),
+        "differed": count(columns.differed),
         "timed": int(timed.sum()),
         "compile_rate": pass_at_k(samples.problems, samples.compiled, k=1, asked=asked) if rated else None,
         "correct_rate": fast_p(samples.problems, samples.speedups, p=0.0, asked=asked) if rated else None,
+        "correct_spread": _spread(samples, 0.0, k=1, asked=asked) if rated else None,
         "fast_p": tuple(_fast_p(samples, p, asked) for p in ps if p == 0 or answers.says_time) if rated else (),
         "geomean": None if each is None else bootstrap(each, geometric_means),
         "median": None if each is None else bootstrap(each, medians),
@@ -407,10 +504,21 @@ def _fast_p(samples: _Samples, p: float, asked: int) -> FastP:
         known = speedups if p == 0 else np.where(np.isinf(speedups), np.nan, speedups)
         return fast_p(samples.problems, known, p=p, asked=asked) or 0.0
 
-    return FastP(p=p, value=share(samples.speedups), sure=share(samples.sure if p == 0 else samples.sure_of_time))
+    sure = share(samples.sure if p == 0 else samples.sure_of_time)
+    within = _spread(samples, p, k=1, asked=asked)
+    return FastP(p=p, value=share(samples.speedups), sure=sure, spread=within)
 
 
-def _row(run: str, answers: _Answers, unanswered: frozenset[str], ps: Sequence[float]) -> tuple[Row, tuple[str, ...]]:
+def _spread(samples: _Samples, p: float, *, k: int, asked: int) -> Spread:
+    """Of fast_p, where every problem has at least `k` answers."""
+    each = pass_at_k_of_each(samples.problems, samples.faster_than(p), k=k)
+    assert each is not None
+    return spread(each, asked=asked)
+
+
+def _row(
+    run: str, answers: _Answers, unanswered: frozenset[str], ps: Sequence[float], *, only_answered: bool
+) -> _Ranked:
     columns = answers.columns
     titles = {title: columns.problem.texts[title] for title in np.unique(columns.problem.codes).tolist()}
     best = _best(answers)
@@ -424,6 +532,7 @@ def _row(run: str, answers: _Answers, unanswered: frozenset[str], ps: Sequence[f
             "device_name": columns.device_name[0],
             "precision": columns.precision[0],
             "baseline": answers.baseline,
+            "only_answered": only_answered,
             "conversations": bool((columns.turn > 0).any()),
             "at_k": tuple(_at_k(answers, figures["problems"])),
             "failures": tuple(_failures(columns)),
@@ -434,7 +543,75 @@ def _row(run: str, answers: _Answers, unanswered: frozenset[str], ps: Sequence[f
         }
     )
     notes = tuple(_notes(row, answers))
-    return row.model_copy(update={"notes": notes}), tuple(titles.values())
+    each = _of_each_problem(answers, unanswered) if answers.complete else {}
+    return _Ranked(row.model_copy(update={"notes": notes}), tuple(titles.values()), each)
+
+
+def _of_each_problem(answers: _Answers, unanswered: frozenset[str]) -> dict[str, _OfProblem]:
+    samples, texts = _Samples.of(answers), answers.columns.problem.texts
+    found = dict.fromkeys(unanswered, _OfProblem())
+    if not len(samples.problems):
+        return found
+    correct, fast_1 = (pass_at_k_of_each(samples.problems, samples.faster_than(p), k=1) for p in (0.0, 1.0))
+    assert correct is not None
+    assert fast_1 is not None
+    timed = answers.timed
+    problems = answers.columns.problem.codes[timed]
+    speedups: dict[int, float] = {}
+    if timed.any():
+        means = geometric_mean_of_each(problems, answers.speedup[timed, 0])
+        speedups = dict(zip(np.unique(problems).tolist(), means.tolist(), strict=True))
+    codes = np.unique(samples.problems).tolist()
+    for code, right, fast in zip(codes, correct.tolist(), fast_1.tolist(), strict=True):
+        found[texts[code]] = _OfProblem(right, fast, speedups.get(code))
+    return found
+
+
+def _comparisons(ranked: Sequence[_Ranked]) -> Iterator[Comparison]:
+    """Each row with the next one of its place."""
+    last: dict[_Place, tuple[int, _Ranked]] = {}
+    for rank, mine in enumerate(ranked, start=1):
+        row = mine.row
+        place = (row.device, row.device_name, row.precision, row.baseline)
+        if place in last:
+            before, other = last[place]
+            yield from _compared(before, other, rank, mine)
+        last[place] = rank, mine
+
+
+def _compared(before: int, first: _Ranked, rank: int, second: _Ranked) -> Iterator[Comparison]:
+    pairs = [(first.each[title], second.each[title]) for title in first.each if title in second.each]
+    timed = all(each.row.fast(1.0) is not None for each in (first, second))
+    shares: dict[Compared, list[tuple[float, float]]] = {"correct": [(a.correct, b.correct) for a, b in pairs]}
+    if timed:
+        shares["fast_1"] = [(a.fast_1, b.fast_1) for a, b in pairs]
+    for figure, values in shares.items():
+        if values:
+            sides = np.array(values)
+            yield _comparison(before, rank, figure, sides, sides.mean(axis=0))
+    speedups = [(a.speedup, b.speedup) for a, b in pairs if a.speedup is not None and b.speedup is not None]
+    if speedups:
+        logs = np.log(np.array(speedups))
+        yield _comparison(before, rank, "speed-up", logs, np.exp(logs.mean(axis=0)))
+
+
+def _comparison(
+    first: int, second: int, figure: Compared, sides: NDArray[np.float64], values: NDArray[np.float64]
+) -> Comparison:
+    """Of n by 2 figures, and the two that they come to."""
+    differences = sides[:, 0] - sides[:, 1]
+    p = paired_p(differences)
+    better = (first if differences.sum() > 0 else second) if p < SURE_P else None
+    return Comparison(
+        first=first,
+        second=second,
+        figure=figure,
+        first_value=float(values[0]),
+        second_value=float(values[1]),
+        problems=len(sides),
+        p=p,
+        better=better,
+    )
 
 
 def _levels(answers: _Answers, unanswered: frozenset[str], ps: Sequence[float]) -> Iterator[Level]:
@@ -454,11 +631,24 @@ def _at_k(answers: _Answers, asked: int) -> Iterator[AtK]:
     counts = np.bincount(samples.problems)
     fewest = int(counts[counts > 0].min())
     timed = np.where(np.isinf(samples.speedups), np.nan, samples.speedups)
-    for k in (k for k in KS if k <= fewest and fewest > 1):
+    for k in _ks(fewest) if fewest > 1 else ():
         passes = fast_p(samples.problems, samples.speedups, p=0.0, asked=asked, k=k) or 0.0
         fast_1 = fast_p(samples.problems, timed, p=1.0, asked=asked, k=k) if answers.says_time else None
         speedup = best_of_k(samples.problems, timed, k=k, asked=asked) if answers.says_time else None
-        yield AtK(k=k, passes=passes, fast_1=fast_1, speedup=speedup)
+        yield AtK(
+            k=k,
+            passes=passes,
+            passes_spread=_spread(samples, 0.0, k=k, asked=asked),
+            fast_1=fast_1,
+            fast_1_spread=_spread(samples, 1.0, k=k, asked=asked) if fast_1 is not None else None,
+            speedup=speedup,
+        )
+
+
+def _ks(fewest: int) -> list[int]:
+    """The k that are said where no problem has fewer answers than this."""
+    steps = (digit * 10**power for power in range(1, 10) for digit in (2, 5, 10))
+    return sorted({*range(1, min(EVERY_K, fewest) + 1), *(k for k in steps if k < fewest), fewest})
 
 
 def _failures(columns: Columns) -> list[Failure]:
@@ -514,7 +704,9 @@ def _answer(answers: _Answers, title: str, row: int) -> Best:
     submission, sample = answers.columns.path[row], int(answers.columns.sample[row])
     value, low, high = answers.speedup[row].tolist()
     speedup = Interval(value=value, low=low, high=high) if answers.timed[row] else None
-    return Best(problem=title, submission=submission, sample=sample, speedup=speedup, path=_path(answers, row))
+    confirmed = bool(answers.columns.confirmed[row] or not answers.columns.fast[row])
+    path = _path(answers, row)
+    return Best(problem=title, submission=submission, sample=sample, speedup=speedup, path=path, confirmed=confirmed)
 
 
 def _path(answers: _Answers, row: int) -> tuple[Turn, ...]:
@@ -553,6 +745,9 @@ def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
     if row.audited:
         text = f"{_of(row.audited, judged)} to a problem whose audit found fault"
         yield Note(tag=f"{row.audited} audited", text=text)
+    if row.differed:
+        text = f"{_of(row.differed, judged)} judged otherwise by stock than by a fast build, and stock's verdict stands"
+        yield Note(tag=f"{row.differed} differed", text=text)
     if row.disturbed:
         yield Note(tag=f"{row.disturbed} disturbed", text=f"{row.disturbed} timed on a disturbed device")
     if sure := _sure(row):
@@ -594,9 +789,9 @@ def _of(part: int, whole: int) -> str:
 _Place = tuple[DeviceKind, str, Precision, BaselineName]
 
 
-def _problems(ranked: Sequence[tuple[Row, tuple[str, ...]]]) -> tuple[ProblemBest, ...]:
+def _problems(ranked: Sequence[_Ranked]) -> tuple[ProblemBest, ...]:
     asked: dict[tuple[str, _Place], list[tuple[int, Best | None]]] = defaultdict(list)
-    for rank, (row, titles) in enumerate(ranked, start=1):
+    for rank, (row, titles, _) in enumerate(ranked, start=1):
         place = (row.device, row.device_name, row.precision, row.baseline)
         best = {each.problem: each for each in row.best}
         for title in titles:

@@ -1,8 +1,11 @@
 """One record as a person reads it: the whole report, and the line of a list."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -34,14 +37,60 @@ STYLES = {
 _SEVERITY_STYLES = {"info": "dim", "warn": "yellow", "reject": "bold magenta"}
 _LOG_LINES = 40
 _DETAIL_CHARACTERS = 100
+_LINE_CHARACTERS = 400
 
 
-def one_line(record: Record) -> str:
-    """A record in one line of plain text, for lists that go by: the verdict first, so that a column of them reads."""
+@dataclass(frozen=True)
+class Mark:
+    """A sign where the encoding of the console has it, else a word."""
+
+    sign: str
+    word: str
+    style: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        yield Text(self._shown(options), style=self.style)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        width = len(self._shown(options))
+        return Measurement(width, width)
+
+    def _shown(self, options: ConsoleOptions) -> str:
+        try:
+            self.sign.encode(options.encoding)
+        except UnicodeEncodeError:
+            return self.word
+        return self.sign
+
+
+def one_line(record: Record, *, width: int | None = None) -> str:
+    """A record in one line of plain text, for lists that go by: the verdict first, so that a column of them reads.
+
+    Args:
+        width: columns that there are. What is too long loses the front of its path first, then that of its problem,
+            and the end of its reason last.
+    """
     submission = record.submission
+    word = f"{_word(record.verdict):<10}"
     sample = f" (sample {submission.sample})" if submission.sample else ""
-    asked = f"{one_cell(record.problem.title)}  {one_cell(submission.path)}{sample}"
-    return f"{_word(record.verdict):<10}  {asked}  {outcome(record)}"
+    title, path, said = one_cell(record.problem.title), f"{one_cell(submission.path)}{sample}", outcome(record)
+    whole = f"{word}  {title}  {path}  {said}"
+    if width is None or len(whole) <= width:
+        return whole
+    path = one_cell(submission.path)
+    path = _without_front(path, width - len(f"{word}  {title}    {said}"))
+    title = _without_front(title, width - len(f"{word}    {path}  {said}"))
+    line = f"{word}  {title}  {path}  {said}"
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+_SHORTEST = 12
+
+
+def _without_front(text: str, room: int) -> str:
+    """The end of a text that has so much room, but at least _SHORTEST characters of it."""
+    room = max(room, _SHORTEST)
+    return text if len(text) <= room else f"…{text[1 - room :]}"
 
 
 def report(record: Record, *, source: str | None = None) -> RenderableType:
@@ -104,7 +153,7 @@ def _stages(record: Record) -> Table:
     drawn.add_column(justify="right", no_wrap=True)
     drawn.add_column(overflow="fold")
     for stage, value in seconds.items():
-        mark = Text("✗", style="red") if stage == stopped else Text("✓", style="green")
+        mark = Mark("✗", "no", "red") if stage == stopped else Mark("✓", "ok", "green")
         spent = "" if value is None else f"{value:.2f} s"
         drawn.add_row(mark, stage, Text(spent, style="dim"), Text(_stage_note(stage, record), style="dim"))
     return drawn
@@ -136,6 +185,8 @@ def _stage_note(stage: str, record: Record) -> str:
             )
         case "run" if isinstance(record.verdict, Correct):
             return f"{record.verdict.trials} calls compared"
+        case "confirm":
+            return "built by stock and judged again"
         case "inspect":
             return ", ".join(report.tool for report in record.tools)
         case "time" if record.timing:
@@ -197,7 +248,9 @@ def _details(record: Record) -> Iterator[RenderableType]:
     match record.verdict:
         case Correct(error=error):
             if timing := record.timing:
-                medians = f"{_ms(timing.candidate_ms)} a call, the reference {_ms(timing.reference_ms)} (medians)"
+                medians = (
+                    f"{ms_text(timing.candidate_ms)} a call, the reference {ms_text(timing.reference_ms)} (medians)"
+                )
                 yield _indented(Text(medians))
             if error:
                 share = f"error {error.relative:.1e}, the reference's own {error.reference_relative:.1e}"
@@ -237,7 +290,7 @@ def _mismatch(mismatch: Mismatch) -> Iterator[Text]:
 
 def _log(log: str) -> Text:
     """The log, its middle left out where it is long: the first errors or the last line of a traceback say most."""
-    lines = plain(log).strip("\n").expandtabs(4).split("\n")
+    lines = list(_of_candidate(plain(log).strip("\n").expandtabs(4).split("\n")))
     if len(lines) > _LOG_LINES:
         half = _LOG_LINES // 2
         lines = [*lines[:half], f"... {len(lines) - 2 * half} lines left out ...", *lines[-half:]]
@@ -246,6 +299,38 @@ def _log(log: str) -> Text:
     shown.highlight_regex(r"(?i)\bwarning\b", "yellow")
     shown.highlight_regex(r"\bline \d+|:\d+(:\d+)?(?=:)|\(\d+\)(?=:)", "cyan")
     return shown
+
+
+_FRAME = re.compile(r'  File "(?P<file>[^"]*)", line ')
+_CANDIDATE = "/candidate.py"
+
+
+def _of_candidate(lines: Sequence[str]) -> Iterator[str]:
+    """A log whose tracebacks show the candidate's own frames: ours above them and the libraries' below tell nothing.
+
+    A traceback with no frame of the candidate stays as it is.
+    """
+    if not any(_is_own(line) for line in lines):
+        yield from lines
+        return
+    inside = own = False
+    for line in lines:
+        if _FRAME.match(line):
+            inside, own = True, _is_own(line)
+        elif inside and not line.startswith("    "):
+            inside = False
+        if not inside or own:
+            yield line.replace(_own_path(line), "candidate.py") if inside and own else line
+
+
+def _is_own(line: str) -> bool:
+    match = _FRAME.match(line)
+    return match is not None and match["file"].endswith(_CANDIDATE)
+
+
+def _own_path(line: str) -> str:
+    match = _FRAME.match(line)
+    return match["file"] if match else "candidate.py"
 
 
 def _flags(record: Record, source: str | None) -> Iterator[RenderableType]:
@@ -284,7 +369,9 @@ def _own_lines(lines: Sequence[int], extraction: Extraction | None, source: str 
     text = source.splitlines()
     for line in lines:
         if line <= len(text):
-            yield Text.assemble((f"{line + shift:>5} ", "cyan"), plain(text[line - 1].expandtabs(4)))
+            own = plain(text[line - 1].expandtabs(4))
+            shown = own if len(own) <= _LINE_CHARACTERS else f"{own[:_LINE_CHARACTERS]}…"
+            yield Text.assemble((f"{line + shift:>5} ", "cyan"), shown)
 
 
 def _provisos(record: Record) -> Iterator[RenderableType]:
@@ -311,9 +398,9 @@ def _grid(rows: Iterable[tuple[Text, Text]]) -> Table:
 
 def _isolation(record: Record) -> Iterator[tuple[str, Text]]:
     layers, missing = record.sandbox.layers, record.sandbox.missing
-    if layers:
+    if layers and record.sandbox.weakened:  # what all have goes without saying
         yield "isolated by", Text(", ".join(layers), style="dim")
-    if missing:
+    if missing and record.sandbox.weakened:
         yield "missing", Text(", ".join(missing), style="yellow")
     if not layers and not missing and isinstance(record.verdict, Correct | Wrong):
         yield "isolation", Text("none", style="yellow")
@@ -346,7 +433,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _ms(value: float) -> str:
+def ms_text(value: float) -> str:
     """Four significant digits, trailing zeros too: they were measured."""
     return f"{f'{value:#.4g}'.rstrip('.')} ms" if 1e-4 <= value < 1e4 else f"{value:.4g} ms"
 

@@ -7,9 +7,10 @@ with Zygote.start(preload=["harness.worker.serve"]) as zygote:
 """
 
 from harness.sandbox.client import Process, Trusted, Worker, Zygote
-from harness.sandbox.messages import Confinement
+from harness.sandbox.freezer import Freezer, NotStopped
 from harness.sandbox.policy import RISING, Cause, Exit, Isolation, Limits, Policy, Tier
 from harness.sandbox.tool import Completed, bubblewrap, run_tool, tool_confinement
+from harness.sandbox.zygote_messages import Confinement
 
 __all__ = [
     "RISING",
@@ -17,8 +18,10 @@ __all__ = [
     "Completed",
     "Confinement",
     "Exit",
+    "Freezer",
     "Isolation",
     "Limits",
+    "NotStopped",
     "Policy",
     "Process",
     "Tier",

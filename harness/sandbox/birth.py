@@ -18,8 +18,8 @@ from harness.errors import SandboxError
 from harness.sandbox import host, linux, root
 from harness.sandbox.client import Zygote
 from harness.sandbox.confine import Plan, confine
-from harness.sandbox.messages import Confined, Refused, SpawnRequest, Status
 from harness.sandbox.policy import Policy
+from harness.sandbox.zygote_messages import Confined, Refused, SpawnRequest, Status
 
 Entry = Callable[..., object]
 

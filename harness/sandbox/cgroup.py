@@ -57,7 +57,7 @@ class Group:
     """One worker's group. Who makes it removes it."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
-        self._path = path
+        self.path = path
         path.mkdir()
         try:
             self._limit(limits)
@@ -67,35 +67,35 @@ class Group:
             raise
 
     def _limit(self, limits: Limits) -> None:
-        (self._path / "memory.max").write_text(str(limits.memory_bytes))
-        (self._path / "memory.oom.group").write_text("1")
+        (self.path / "memory.max").write_text(str(limits.memory_bytes))
+        (self.path / "memory.oom.group").write_text("1")
         with contextlib.suppress(FileNotFoundError):  # a kernel that does not account for swap
-            (self._path / "memory.swap.max").write_text("0")
-        (self._path / "pids.max").write_text(str(limits.threads))
+            (self.path / "memory.swap.max").write_text("0")
+        (self.path / "pids.max").write_text(str(limits.threads))
 
     def exceeded(self) -> Cause | None:
         """Which of its limits the kernel has enforced."""
-        if _counter(self._path / "memory.events", "oom_kill"):
+        if _counter(self.path / "memory.events", "oom_kill"):
             return "memory"
-        return "processes" if _counter(self._path / "pids.events", "max") else None
+        return "processes" if _counter(self.path / "pids.events", "max") else None
 
     def usage(self) -> Usage:
         """What it has used so far."""
-        peak = self._path / "memory.peak"  # Linux 5.19
+        peak = self.path / "memory.peak"  # Linux 5.19
         return Usage(
-            peak_bytes=int((peak if peak.exists() else self._path / "memory.current").read_text()),
-            cpu_s=_counter(self._path / "cpu.stat", "usage_usec") / 1e6,
-            processes=len(_processes(self._path)),
+            peak_bytes=int((peak if peak.exists() else self.path / "memory.current").read_text()),
+            cpu_s=_counter(self.path / "cpu.stat", "usage_usec") / 1e6,
+            processes=len(_processes(self.path)),
         )
 
     def kill(self) -> None:
         """SIGKILL to all that is in it, and to what they fork at this moment."""
-        (self._path / "cgroup.kill").write_text("1")
+        (self.path / "cgroup.kill").write_text("1")
 
     def remove(self) -> None:
         """Remove it, once all that was in it is gone. Raises OSError where something is not."""
         os.close(self.fd)
-        _remove(self._path)
+        _remove(self.path)
 
 
 class Groups:

@@ -1,6 +1,6 @@
 """Messages between our own trusted processes, with descriptors beside them, over SOCK_SEQPACKET.
 
-Nothing here ever talks to candidate code: the wire (harness.wire) does that.
+Nothing here ever talks to candidate code: the wire (harness.transport) does that.
 """
 
 import os

@@ -15,7 +15,9 @@ from typing import IO, Self
 
 from harness.errors import SandboxError
 from harness.sandbox import channel, host
-from harness.sandbox.messages import (
+from harness.sandbox.freezer import Freezer
+from harness.sandbox.policy import Exit, Policy, Tier
+from harness.sandbox.zygote_messages import (
     KILL,
     REPLY,
     Confinement,
@@ -26,7 +28,6 @@ from harness.sandbox.messages import (
     SpawnRequest,
     Started,
 )
-from harness.sandbox.policy import Exit, Policy, Tier
 
 _BOOT = """\
 import sys
@@ -46,14 +47,16 @@ class Process:
     """A process that the zygote started, held by the control socket of its supervisor.
 
     Leaving it as a context manager, or this process's own death, kills it and everything that it started. `pid` is
-    its pid as this process sees it.
+    its pid as this process sees it. A fork of this process holds nothing: what it closes goes on here.
     """
 
     def __init__(self, control: socket.socket, started: Started) -> None:
         self._control = control
+        self._holder = os.getpid()
         self._exit: Exit | None = None
         self.pid = started.pid
         self.confinement = started.confinement
+        self._group = started.group
 
     def fileno(self) -> int:
         """Readable when the process has ended, so that it can be polled beside other descriptors."""
@@ -61,7 +64,7 @@ class Process:
 
     def kill(self) -> None:
         """Ask for its end and return at once; `wait` tells when it and all its descendants are gone."""
-        if self._exit is None:
+        if self._exit is None and os.getpid() == self._holder:
             with contextlib.suppress(OSError):  # it ended by itself just now
                 channel.send(self._control, KILL)
 
@@ -80,6 +83,9 @@ class Process:
     def close(self) -> None:
         """Kill it if it runs, and wait until everything of it is gone. Raises SandboxError where that fails."""
         if self._control.fileno() < 0:
+            return
+        if os.getpid() != self._holder:
+            self._control.close()
             return
         try:
             self.kill()
@@ -115,6 +121,10 @@ class Worker(Process):
         """The layers that do not, each with its reason."""
         return self.confinement.missing
 
+    def freezer(self) -> Freezer:
+        """What stops all of its tasks, and resumes them."""
+        return Freezer(self.pid, self._group)
+
 
 class Trusted(Process):
     """A process of ours, unconfined. Its entry is called with its descriptors and a `Zygote` of its own."""
@@ -124,11 +134,12 @@ class Zygote:
     """A connection to the prepared process. Safe to use from several threads.
 
     The one who `start`s it is its owner: with the owner's connection closed, by `close` or by death, the zygote and
-    everything it ever started is gone.
+    everything it ever started is gone. A fork of the owner has nothing to say to it: SandboxError.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._holder = os.getpid()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
@@ -177,6 +188,7 @@ class Zygote:
 
     def ready(self) -> Confinement:
         """Wait for the imports; say what workers will get. Only for the owner. Raises SandboxError where they fail."""
+        self._require_holder()
         with self._lock:
             if self._confinement is None:
                 if self._process is None:
@@ -228,11 +240,16 @@ class Zygote:
         return ours, reply
 
     def _send(self, request: SpawnRequest | ConnectRequest, fds: Sequence[int]) -> None:
+        self._require_holder()
         try:
             with self._lock:
                 channel.send(self._connection, request.model_dump_json().encode(), fds)
         except OSError as error:
             raise SandboxError(f"The prepared process is gone ({error.strerror}). {self._last_words()}") from error
+
+    def _require_holder(self) -> None:
+        if os.getpid() != self._holder:
+            raise SandboxError("What another process has opened cannot be used in a fork of it: open it here anew.")
 
     def _last_words(self) -> str:
         """What the zygote wrote before it died."""
@@ -247,7 +264,7 @@ class Zygote:
     def close(self) -> None:
         """Let go. If this is the owner, the zygote and everything it started ends."""
         self._connection.close()
-        if self._process is not None:
+        if self._process is not None and os.getpid() == self._holder:
             try:
                 self._process.wait(_CLOSE_S)
             except subprocess.TimeoutExpired:

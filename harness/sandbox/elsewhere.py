@@ -22,7 +22,8 @@ _CONTAINED = ("--inh-caps=-all", "--bounding-set=-all," + ",".join(f"+{name}" fo
 _NO_NAMESPACES = """
 import os, sys
 sys.path.insert(0, {root!r})
-from harness.sandbox import linux, seccomp
+from harness.sandbox import linux
+from harness.sandbox import seccomp
 linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
 linux.install_seccomp({program!r})
 os.execv(sys.argv[1], sys.argv[1:])

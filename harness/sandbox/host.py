@@ -84,19 +84,27 @@ class Layout:
     links: tuple[tuple[str, str], ...]
 
 
-def layout(paths: Iterable[str]) -> Layout:
-    """Sort an allow-list out. Where a path is or runs over a link (/lib to /usr/lib), a link stands in for it."""
+def layout(paths: Iterable[str], *, linked: Iterable[str] = ()) -> Layout:
+    """Sort an allow-list out. Where a path is or runs over a link (/lib to /usr/lib), a link stands in for it.
+
+    A path that runs over such a link needs none of its own: torch in a virtual environment that is itself a link lies
+    behind that. `linked` are paths that somebody else binds, at their real place, and that get links like the others.
+    """
     real = {path: os.path.realpath(path) for path in paths}
     binds: list[str] = []
     for path in sorted(set(real.values())):
-        if not any(os.path.commonpath((path, above)) == above for above in binds):
+        if not any(_is_within(path, above) for above in binds):
             binds.append(path)
-    links = tuple(
-        (path, target)
-        for path, target in sorted(real.items())
-        if path != target and not any(os.path.commonpath((path, bind)) == bind for bind in binds)
-    )
-    return Layout(tuple(binds), links)
+    real |= {path: os.path.realpath(path) for path in linked}
+    links: list[tuple[str, str]] = []
+    for path, target in sorted(real.items()):
+        if path != target and not any(_is_within(path, above) for above in (*binds, *(link for link, _ in links))):
+            links.append((path, target))
+    return Layout(tuple(binds), tuple(links))
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
 
 
 def _open_to_others(path: str) -> bool:

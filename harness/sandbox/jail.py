@@ -3,6 +3,7 @@
 Imports nothing that takes time: every call of a compiler pays for it.
 """
 
+import contextlib
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ from harness.sandbox import landlock, linux, seccomp
 # What compilers look up about the machine. Not /proc as a whole: other processes' command lines are there.
 _SYSTEM = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu")
 CANNOT_START = 127  # a shell's status for a program that is not there
+STARTED = b"started"
 
 
 def confine(
@@ -39,21 +41,26 @@ def confine(
     linux.clear_capabilities()
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(readable=(*readable, *_SYSTEM), writable=writable, devices=devices, writable_files=())
-    program = seccomp.program(network=False, other_processes=False, signals=True, pid=os.getpid())
+    program = seccomp.program(network=False, other_processes=False, signals=True, links=True, pid=os.getpid())
     linux.install_seccomp(program)
 
 
-def main(arguments: str, lifeline: str, argv: list[str]) -> NoReturn:
+def main(arguments: str, lifeline: str, status: str, argv: list[str]) -> NoReturn:
     """Run `argv` in a child that is confined as the JSON object `arguments` says, and end as it does.
 
     Whatever the child started ends with it, and all of it once the descriptor `lifeline` reads as closed: whoever
-    holds its other end is gone then, be it by a SIGKILL.
+    holds its other end is gone then, be it by a SIGKILL. The file behind the descriptor `status`, which the child does
+    not have any more by then, says STARTED once it is `argv`.
     """
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
+        os._exit(CANNOT_START)
     if child == 0:
         os.close(int(lifeline))
-        _become(argv, arguments)
+        _become(argv, arguments, int(status))
     for stream in (1, 2):  # the reader of the tool's output waits for everybody who could write to it
         os.close(stream)
     ended = os.pidfd_open(child)
@@ -61,16 +68,21 @@ def main(arguments: str, lifeline: str, argv: list[str]) -> NoReturn:
     poller.register(ended, select.POLLIN)
     poller.register(int(lifeline), select.POLLIN)
     ready = {fd for fd, _ in poller.poll()}
-    status = os.waitpid(child, 0)[1] if ended in ready else signal.SIGKILL
+    how = os.waitpid(child, 0)[1] if ended in ready else signal.SIGKILL
     _kill_descendants()
-    os._exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+    os._exit(128 + os.WTERMSIG(how) if os.WIFSIGNALED(how) else os.WEXITSTATUS(how))
 
 
-def _become(argv: list[str], arguments: str) -> NoReturn:
+def _become(argv: list[str], arguments: str, status: int) -> NoReturn:
+    os.set_inheritable(status, False)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # the kernel ends a compiler before the judge: a build can be tried again
     try:
         confine(**json.loads(arguments))
+        os.write(status, STARTED)
         os.execvp(argv[0], argv)
     except OSError as error:
+        os.ftruncate(status, 0)
         print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
     os._exit(CANNOT_START)
 

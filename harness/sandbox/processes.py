@@ -1,24 +1,34 @@
 """What /proc says about a worker's processes: who they are and what they use."""
 
 import contextlib
+import functools
 import os
+import re
 import signal
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+# What a mapping's block in smaps begins with, up to its offset: device, inode and path follow.
+_MAPPING = re.compile(r"^[0-9a-f]+-[0-9a-f]+ [-rwxsp]{4} ", re.MULTILINE)
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, ValueError, IndexError)
 
 
-def _read(path: str) -> str:
+def read_bytes(path: str) -> bytes:
+    """A file of /proc, which comes in pieces of a page each. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        data = b""
+        data = bytearray()
         while piece := os.read(fd, 65536):
             data += piece
-        return data.decode("ascii", "replace")
+        return bytes(data)
     finally:
         os.close(fd)
+
+
+def _read(path: str) -> str:
+    return read_bytes(path).decode("ascii", "replace")
 
 
 def _children_by_file(pid: int) -> list[int]:
@@ -36,6 +46,11 @@ def children(pid: int) -> list[int]:
     return []
 
 
+def parent(pid: int) -> int:
+    """The parent of `pid`, whatever bytes its name is made of. Raises OSError where it is gone."""
+    return int(_read(f"/proc/{pid}/stat").rpartition(")")[2].split()[1])
+
+
 def _has_children_files() -> bool:
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
@@ -46,8 +61,7 @@ def _parents() -> dict[int, list[int]]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(*_GONE):
-                parent = int(_read(f"/proc/{name}/stat").rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
+                children.setdefault(parent(int(name)), []).append(int(name))
     return children
 
 
@@ -70,45 +84,146 @@ def descendants(root: int) -> list[int]:
 class Usage:
     """What one process uses: bytes of anonymous and shared memory, CPU seconds with waited-for children, threads."""
 
-    memory_bytes: int
+    private_bytes: int
+    shared_bytes: int
     cpu_s: float
     threads: int
+
+
+def _living_task(pid: int) -> str | None:
+    """The folder of a process's first thread, or of another where that one has ended; None where all have.
+
+    A process lives as long as any thread of it, and what its threads share is not shown of one that has ended.
+    """
+    places = (f"/proc/{pid}", *(f"/proc/{pid}/task/{task}" for task in os.listdir(f"/proc/{pid}/task")))
+    return next((place for place in places if not _has_ended(place)), None)
+
+
+def lives(pid: int) -> bool:
+    """Whether any task of `pid` can still run: one whose leader has exited is a zombie only in the leader."""
+    with contextlib.suppress(*_GONE):
+        return _living_task(pid) is not None
+    return False
+
+
+def _has_ended(place: str) -> bool:
+    with contextlib.suppress(*_GONE):
+        return _read(f"{place}/stat").rpartition(")")[2].split(maxsplit=1)[0] in "ZX"
+    return True
 
 
 def usage(pid: int) -> Usage | None:
     """What `pid` uses now, or None where it is gone or a zombie."""
     with contextlib.suppress(*_GONE):
         fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-        if fields[0] in "ZX":
+        task = f"/proc/{pid}" if fields[0] not in "ZX" else _living_task(pid)
+        if task is None:
             return None
+        status = dict(line.split(":", 1) for line in _read(f"{task}/status").splitlines() if ":" in line)
+        private, shared = (int(status.get(key, "0 kB").split()[0]) * 1024 for key in ("RssAnon", "RssShmem"))
         cpu_s = sum(map(int, fields[11:15])) / _TICKS
-        status = dict(line.split(":", 1) for line in _read(f"/proc/{pid}/status").splitlines() if ":" in line)
-        kilobytes = sum(int(status.get(key, "0 kB").split()[0]) for key in ("RssAnon", "RssShmem"))
-        return Usage(memory_bytes=kilobytes * 1024, cpu_s=cpu_s, threads=int(fields[17]))
+        return Usage(private_bytes=private, shared_bytes=shared, cpu_s=cpu_s, threads=int(fields[17]))
     return None
+
+
+def held_files(pid: int, *, mapped: bool = False) -> list[os.stat_result]:
+    """The files that `pid` has open; with `mapped` also those that it only maps, which the kernel shows to root alone.
+
+    Raises PermissionError where it has closed itself to us.
+    """
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        task = _living_task(pid)
+        found = _files_in(f"{task}/fd") if task is not None else []
+        if mapped:
+            with contextlib.suppress(PermissionError):
+                found += _files_in(f"/proc/{pid}/map_files")
+        return found
+    return []
+
+
+def _files_in(place: str) -> list[os.stat_result]:
+    found = []
+    for name in os.listdir(place):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found.append(os.stat(f"{place}/{name}"))
+    return found
+
+
+@functools.cache
+def memory_device() -> int:
+    """The number of the file system on which memfds lie."""
+    fd = os.memfd_create("where")
+    try:
+        return os.fstat(fd).st_dev
+    finally:
+        os.close(fd)
 
 
 def is_stopped(pid: int) -> bool:
     """Whether a signal has stopped every thread of `pid`, or ended it."""
+    return _are_all_in(pid, "TtZX")
+
+
+def wants_a_core(pid: int) -> bool:
+    """Whether every thread of `pid` that is neither stopped nor ended is ready to run, and waits for nothing else."""
+    return _are_all_in(pid, "TtZXR")
+
+
+def _are_all_in(pid: int, states: str) -> bool:
     with contextlib.suppress(*_GONE):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(*_GONE):
-                if _read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split(maxsplit=1)[0] not in "TtZX":
+                if _read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split(maxsplit=1)[0] not in states:
                     return False
     return True
 
 
-def proportional_bytes(pid: int) -> int | None:
-    """Memory of `pid` with shared pages split among their sharers; 0 where it is gone, None where nobody tells."""
+@dataclass(frozen=True)
+class Share:
+    """Memory of one process in bytes, with shared pages split among their sharers.
+
+    `in_files` is what it maps of the files in memory that were asked about, by inode; `rest_bytes` all other.
+    """
+
+    rest_bytes: int
+    in_files: Mapping[int, int] = field(default_factory=dict)
+
+
+def proportional(pid: int, files: Set[int]) -> Share | None:
+    """What `pid` has mapped, that of the files in memory with these inodes apart; None where nobody tells."""
     try:
-        lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+        task = _living_task(pid)
+        if task is None:
+            return Share(0)
+        lines = _read(f"{task}/smaps_rollup").splitlines()
+        in_files = _mapped_bytes(_read(f"{task}/smaps"), files) if files else {}
     except ProcessLookupError:
-        return 0
+        return Share(0)
     except FileNotFoundError:
-        return None if Path(f"/proc/{pid}").exists() else 0  # before Linux 4.14 there is no such file
+        return None if Path(f"/proc/{pid}").exists() else Share(0)  # before Linux 4.14 there is no such file
     except PermissionError:
         return None
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+    total = sum(int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:"))) * 1024
+    return Share(total - sum(in_files.values()), in_files)
+
+
+def _mapped_bytes(smaps: str, inodes: Set[int]) -> dict[int, int]:
+    """What is mapped of files with these inodes, pages of one's own in their place not counted."""
+    found: dict[int, int] = {}
+    for block in _MAPPING.split(smaps)[1:]:
+        header, _, fields = block.partition("\n")
+        if (inode := int(header.split()[2])) in inodes:
+            sizes = dict(line.split(":", 1) for line in fields.splitlines() if ":" in line)
+            kilobytes = max(0, int(sizes["Pss"].split()[0]) - int(sizes["Anonymous"].split()[0]))
+            found[inode] = found.get(inode, 0) + kilobytes * 1024
+    return found
+
+
+def shared_of_machine() -> int:
+    """Bytes of memory in files of any process of this machine, mapped or not; 0 where the kernel does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(_read("/proc/meminfo").partition("\nShmem:")[2].split(maxsplit=1)[0]) * 1024
+    return 0
 
 
 def data_bytes() -> int:

@@ -53,7 +53,39 @@ DENIED: Final = {
     "iopl": (172, _ABSENT),
     "ioperm": (173, _ABSENT),
     "modify_ldt": (154, _ABSENT),
+    "remap_file_pages": (216, 234),
+    "vmsplice": (278, 75),
+    "io_setup": (206, 0),
+    "seccomp": (317, 277),
+    "lsm_set_self_attr": (460, 460),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
+    "uselib": (134, _ABSENT),
+    "ustat": (136, _ABSENT),
+    "sysfs": (139, _ABSENT),
+    "_sysctl": (156, _ABSENT),
+    "nfsservctl": (180, 42),
+    # what outlives a process, and what others can see or be seen by
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmdt": (67, 197),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "inotify_init": (253, _ABSENT),
+    "inotify_init1": (294, 26),
+    "fanotify_mark": (301, 263),
     # the whole machine
+    "sync": (162, 81),
+    "syncfs": (306, 267),
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294),
     "init_module": (175, 105),
@@ -74,27 +106,55 @@ DENIED: Final = {
     "syslog": (103, 116),
     "vhangup": (153, 58),
 }
+# Rights, owners, times and attributes of files: Landlock keeps nobody from those of the same user's.
+PRETENDED: Final = {
+    "chmod": (90, _ABSENT),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, _ABSENT),
+    "lchown": (94, _ABSENT),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "utime": (132, _ABSENT),
+    "utimes": (235, _ABSENT),
+    "futimesat": (261, _ABSENT),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+}
+_MODE_ARGUMENT = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _PRCTL, _PRLIMIT64 = (157, 167), (302, 261)
-_SOCKET, _CONNECT = (41, 198), (42, 203)
+_SOCKET, _SOCKETPAIR, _CONNECT = (41, 198), (53, 199), (42, 203)
 _KILL, _TKILL, _TGKILL = (62, 129), (200, 130), (234, 131)
 _QUEUED_SIGNALS = ((129, 138), (297, 240), (424, 424))  # rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal
 _FCNTL = (72, 25)
 # sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr: the process stands first
 _SCHEDULING = ((142, 118), (144, 119), (203, 122), (314, 274))
+_PAGES = ((256, 238), (279, 239))  # migrate_pages, move_pages: of any process of the same user
 _PRIORITIES = ((141, 140), (251, 30))  # setpriority, ioprio_set: they can name all processes of a user at once
 
 _NEW_NAMESPACES = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_PTRACER = 1, 36, 0x59616D61
-_AF_UNIX = 1
-_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_CLONE_FILES, _CLONE_THREAD = 0x400, 0x1_0000
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER = 1, 4, 22, 36
+_PR_SET_PTRACER = 0x59616D61
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE = 1, 5, 0xF
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE, _F_NOTIFY = 8, 10, 15, 1024, 1026
 
 # struct seccomp_data: nr, arch, instruction_pointer, args[6]
 _NR, _ARCH, _ARGS = 0, 4, 16
 _AUDIT_ARCH: Final = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _X32_BIT = 0x4000_0000
-_LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _JEQ, _JGE, _JSET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
+_PRETEND = _ERRNO  # the call is not made, and answers 0
+_OWNER_MAY_ALL, _SET_IDS = 0o700, 0o6000
 _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
 
 
@@ -125,27 +185,41 @@ class Program:
         """Whatever its arguments."""
         self._block(numbers, [_op(_RETURN, answer)])
 
-    def deny_if_any_bit(self, numbers: tuple[int, int], argument: int, bits: int) -> None:
-        """If the low half of the argument has any of the bits."""
-        self._block(
-            numbers,
-            [_op(_LOAD, _ARGS + 8 * argument), _op(_JSET, bits, 0, 1), _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)],
-        )
-
     def deny_namespaces(self) -> None:
-        """Whichever call could make a new one, but unshare."""
+        """Whichever call could make a new one, but unshare; and threads whose open files are not their process's.
+
+        Such a thread would hold what nobody who looks at the process sees.
+        """
         self.deny(_CLONE3, _ENOSYS)
-        self.deny_if_any_bit(_CLONE, 0, _NEW_NAMESPACES)
+        self._block(
+            _CLONE,
+            [
+                _op(_LOAD, _ARGS),
+                _op(_JSET, _NEW_NAMESPACES, 3, 0),
+                _op(_JSET, _CLONE_THREAD, 0, 1),
+                _op(_JSET, _CLONE_FILES, 0, 1),
+                _op(_RETURN, _ALLOW),
+                _op(_RETURN, _EPERM),
+            ],
+        )
 
     def deny_values(self, numbers: tuple[int, int], argument: int, values: tuple[int, ...]) -> None:
         """If the low half of the argument is one of the values."""
         tests = [_op(_JEQ, value, len(values) - index, 0) for index, value in enumerate(values)]
         self._block(numbers, [_op(_LOAD, _ARGS + 8 * argument), *tests, _op(_RETURN, _ALLOW), _op(_RETURN, _EPERM)])
 
-    def allow_values_only(self, numbers: tuple[int, int], argument: int, values: tuple[int, ...]) -> None:
-        """Unless the low half of the argument is one of the values."""
+    def allow_values_only(
+        self, numbers: tuple[int, int], argument: int, values: tuple[int, ...], *, of_bits: int = 0xFFFF_FFFF
+    ) -> None:
+        """Unless the low half of the argument, as far as these bits of it go, is one of the values."""
         tests = [_op(_JEQ, value, len(values) - index, 0) for index, value in enumerate(values)]
-        self._block(numbers, [_op(_LOAD, _ARGS + 8 * argument), *tests, _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)])
+        load = [_op(_LOAD, _ARGS + 8 * argument), _op(_AND, of_bits)]
+        self._block(numbers, [*load, *tests, _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)])
+
+    def pretend_unless_open(self, numbers: tuple[int, int], argument: int) -> None:
+        """Answer 0 and do nothing, unless the argument is a mode that leaves the owner everything and sets no id."""
+        load = [_op(_LOAD, _ARGS + 8 * argument), _op(_AND, _OWNER_MAY_ALL | _SET_IDS)]
+        self._block(numbers, [*load, _op(_JEQ, _OWNER_MAY_ALL, 1, 0), _op(_RETURN, _PRETEND), _op(_RETURN, _ALLOW)])
 
     def bytes(self) -> bytes:
         """The whole program."""
@@ -153,13 +227,20 @@ class Program:
 
 
 def program(
-    *, network: bool, other_processes: bool, signals: bool, pid: int = 0, machine: str = os.uname().machine
+    *,
+    network: bool,
+    other_processes: bool,
+    signals: bool,
+    links: bool = False,
+    pid: int = 0,
+    machine: str = os.uname().machine,
 ) -> bytes:
     """The filter for one worker.
 
     `network`: whether it has a network namespace of its own, so that sockets need no filter. `other_processes` and
     `signals`: whether something else keeps its hands off the processes of the same user (a pid namespace, a uid of
-    its own; for signals Landlock too); where not, calls that name a process may only name `pid` or the caller by 0.
+    its own; for signals Landlock too); where not, calls that name a process may only name `pid` or the caller by 0,
+    and calls of PRETENDED change nothing, except that what `links` may make a file executable.
     Raises OSError on machines whose numbers we do not have.
     """
     if machine not in _AUDIT_ARCH:
@@ -168,20 +249,33 @@ def program(
     for numbers in DENIED.values():
         code.deny(numbers)
     code.deny_namespaces()
-    code.deny_values(_PRCTL, 0, (_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_PTRACER))
-    if not network:
-        code.allow_values_only(_SOCKET, 0, (_AF_UNIX,))
+    code.deny_values(
+        _PRCTL,
+        0,
+        (_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER, _PR_SET_PTRACER),
+    )
+    if network:  # a namespace holds those of the internet and those with a path, but not AF_VSOCK, AF_ALG and the like
+        code.allow_values_only(_SOCKET, 0, (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK))
+    else:  # a datagram needs no connection: it can be sent to the path of any socket
+        code.deny(_SOCKET)
         code.deny(_CONNECT)
+        code.allow_values_only(_SOCKETPAIR, 1, (_SOCK_STREAM, _SOCK_SEQPACKET), of_bits=_SOCK_TYPE)
     if not other_processes:
         code.allow_values_only(_PRLIMIT64, 0, (0, pid))
         for numbers in _SCHEDULING:
             code.allow_values_only(numbers, 0, (0, pid))
-        for numbers in _PRIORITIES:
+        for numbers in (*_PRIORITIES, *_PAGES):
             code.deny(numbers)
+        for name, numbers in PRETENDED.items():
+            if links and name in _MODE_ARGUMENT:
+                code.pretend_unless_open(numbers, _MODE_ARGUMENT[name])
+            else:
+                code.deny(numbers, _PRETEND)
     if not signals:
         for numbers in (_KILL, _TGKILL):
             code.allow_values_only(numbers, 0, (0, pid))
         for numbers in (_TKILL, *_QUEUED_SIGNALS):
             code.deny(numbers)
-        code.deny_values(_FCNTL, 1, (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX))
+    owners = () if signals else (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)
+    code.deny_values(_FCNTL, 1, (_F_SETLEASE, _F_NOTIFY, *owners))
     return code.bytes()

@@ -29,7 +29,9 @@ from harness.sandbox.birth import Newborn, describe, resolve
 from harness.sandbox.cgroup import Group, Groups
 from harness.sandbox.confine import INSIDE_ID, Plan
 from harness.sandbox.log import CappedLog
-from harness.sandbox.messages import (
+from harness.sandbox.policy import Cause, Exit, Policy
+from harness.sandbox.watchdog import WATCH_SHARE, Watchdog, uncounted
+from harness.sandbox.zygote_messages import (
     KILL,
     REPORT,
     Confined,
@@ -40,8 +42,6 @@ from harness.sandbox.messages import (
     Started,
     Status,
 )
-from harness.sandbox.policy import Cause, Exit, Policy
-from harness.sandbox.watchdog import WATCH_SHARE, Watchdog
 
 FULL_LAYERS = (
     "user-namespace",
@@ -71,6 +71,7 @@ _READ_BYTES = 1 << 16
 _PRIORITY = -10
 _BOMB = 32  # so many processes may fork faster than they are killed one by one
 _CAUSES: dict[int, Cause] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file"}  # what the kernel says by signals
+_LIKELY_SHARE = 0.25  # of its limit: the kernel may kill what is small for the sake of others, which is no excess
 _GRACE_S = 10.0  # to kill everything; a process in the kernel's hands (a hung driver) may not go
 
 
@@ -152,7 +153,9 @@ class Supervisor:
             self._map_identities(plan.slot)
             self._report.send(b"go")
         confinement = self._hear_of_confinement(in_namespaces)
-        channel.send(self._control, Started(pid=self._pid, confinement=confinement).model_dump_json().encode())
+        group = str(self._group.path) if self._group is not None else None
+        started = Started(pid=self._pid, confinement=confinement, group=group)
+        channel.send(self._control, started.model_dump_json().encode())
 
     def _become_supervisor(self) -> None:
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
@@ -228,7 +231,7 @@ class Supervisor:
         if self._policy is None:
             return Confinement(tier="none")
         always = _ALWAYS if self._group is None else (*_ALWAYS, "cgroup")
-        no_group = (f"cgroup: {self._machine.groups}",) if self._group is None else ()
+        no_group = (f"cgroup: {self._machine.groups}; {uncounted()}",) if self._group is None else ()
         if self._policy.isolation == "none":
             return Confinement(tier="none", layers=always, missing=no_group)
         self._insist_on_what_was_probed(message)
@@ -378,7 +381,10 @@ class Supervisor:
         enforced = self._group.exceeded() if self._group is not None else None
         cause: Cause = enforced or self._cause or ("signal" if signalled else "exited")
         if cause == "signal" and os.WTERMSIG(status) == signal.SIGKILL:
-            if self._group is None and processes.kernel_oom_kills() > self._oom_kills:  # ours, most likely
+            large = (
+                max(peak_bytes, used.ru_maxrss * 1024) > _LIKELY_SHARE * (self._policy or Policy()).limits.memory_bytes
+            )
+            if self._group is None and large and processes.kernel_oom_kills() > self._oom_kills:  # ours, most likely
                 cause = "memory"
         elif cause == "signal":
             cause = _CAUSES.get(os.WTERMSIG(status), cause)

@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +26,15 @@ from typing import IO
 
 from harness.errors import ToolchainError
 from harness.sandbox import host, landlock, seccomp
+from harness.sandbox.jail import CANNOT_START, STARTED
 from harness.sandbox.log import CappedLog
-from harness.sandbox.messages import Confinement
 from harness.sandbox.policy import GIB, RISING, Isolation, Tier
+from harness.sandbox.watchdog import bytes_below
+from harness.sandbox.zygote_messages import Confinement
 
 OUTPUT_BYTES = 256 * 1024
 FILE_BYTES = GIB
+_ROOM_EVERY_S = 0.5
 _CLEANING_S = 2.0  # what ending all processes of a tool may take
 _BWRAP_LAYERS = (
     "user-namespace",
@@ -47,8 +51,17 @@ _BWRAP_LAYERS = (
 _NAMESPACES = ("--unshare-all", "--as-pid-1", "--die-with-parent", "--cap-drop", "ALL")
 _JAIL_LAYERS = ("capabilities", "no-new-privileges", "seccomp", "limits")
 _NAMESPACES_REFUSED = "bubblewrap is missing or refused"
-# Not `exec`: the shell stays as pid 1 and waits, so that the kernel counts the tool's CPU time as ours.
-_LIMITED = ("/bin/sh", "-c", 'ulimit -v "$1"; ulimit -f "$2"; ulimit -c 0; shift 2; "$@"; exit $?', "sh")
+# Not `exec`: the shell stays as pid 1 and waits, so that the kernel counts the tool's CPU time as ours. A limit that is
+# refused would end it with a status of its own, so that is tried in another shell.
+_LIMITS = 'ulimit -v "$1" && ulimit -f "$2" && ulimit -c 0'
+_VICTIM = "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null"  # as in jail.py
+_LIMITED = (
+    "/bin/sh",
+    "-c",
+    f'{_VICTIM}; ({_LIMITS}) || exit {CANNOT_START}; {_LIMITS}; shift 2; "$@"; exit $?',
+    "sh",
+)
+_LOWEST = ("nice", "-n", "19")
 _JAIL = """\
 import sys, types
 sys.path.insert(0, {root!r})
@@ -57,7 +70,7 @@ package = types.ModuleType("harness.sandbox")  # without its __init__, whose imp
 package.__path__ = [{folder!r}]
 sys.modules["harness.sandbox"] = package
 from harness.sandbox.jail import main
-main(sys.argv[1], sys.argv[2], sys.argv[3:])
+main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
 """
 
 
@@ -67,13 +80,16 @@ class Completed:
 
     `returncode` is its exit status; 128 + n, as a shell has it, or -n where signal n ended it. `output` is standard
     output and error together, head and tail where long; `cpu_s` counts every process that was waited for, and is too
-    small where `timed_out`.
+    small where `timed_out`. `peak_bytes` is the most memory that one of those processes had. `overfull` says that it
+    was ended because its folder grew past what was allowed.
     """
 
     returncode: int
     output: str
     timed_out: bool
     cpu_s: float
+    peak_bytes: int = 0
+    overfull: bool = False
 
 
 @functools.lru_cache
@@ -86,7 +102,8 @@ def bubblewrap() -> str | None:
 
 
 def _bwrap_works(path: str) -> bool:
-    command = [path, *_NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"]
+    command = [path, *_NAMESPACES, "--json-status-fd", "1", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    command += ["/bin/true"]
     try:
         return subprocess.run(command, capture_output=True, timeout=10).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
@@ -127,51 +144,82 @@ def run_tool(
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
     memory_bytes: int = 12 * GIB,
+    disk_bytes: int | None = None,
     env: Mapping[str, str] | None = None,
     isolation: Isolation = "auto",
+    idle: bool = False,
 ) -> Completed:
     """Run a tool in `cwd`, which it may write, with no network, for at most `deadline_s` seconds.
 
     It may read the base system, Python with its packages (torch's headers among them) and `readable`, and write
     `cwd` and `writable`, all of which must exist. `memory_bytes` bounds the address space of each of its processes.
-    `env` is its whole environment; None gives PATH and where CUDA lies. Nothing of it is left when this returns.
-    Raises ToolchainError where it cannot be started, or not be confined as `isolation` asks.
+    `disk_bytes` bounds what lies in `cwd` meanwhile, whoever wrote it: it is ended where that is more, within a second.
+    `env` is its whole environment; None gives PATH and where CUDA lies. `idle`: it has the lowest priority, which
+    leaves it the cores that nobody else wants. Nothing of it is left when this returns.
+    Raises ToolchainError where it cannot be started, or not be confined as `isolation` asks: a machine that is out of
+    descriptors, of processes or of memory says so here, and not by what the tool would seem to have done.
     """
+    try:
+        return _run_tool(argv, cwd, deadline_s, readable, writable, memory_bytes, disk_bytes, env, isolation, idle)
+    except OSError as error:
+        raise ToolchainError(f"{argv[0]} cannot be started: {error.strerror}.") from error
+
+
+def _run_tool(
+    argv: Sequence[str],
+    cwd: Path,
+    deadline_s: float,
+    readable: Iterable[Path],
+    writable: Iterable[Path],
+    memory_bytes: int,
+    disk_bytes: int | None,
+    env: Mapping[str, str] | None,
+    isolation: Isolation,
+    idle: bool,
+) -> Completed:
     environment = dict(env) if env is not None else _environment(cwd)
     if shutil.which(argv[0], path=environment.get("PATH", os.defpath)) is None:
         raise ToolchainError(f"{argv[0]} cannot be found: install it or mend the PATH.")
     allowed = [*host.readable_base(), *(str(path.absolute()) for path in readable)]
     written = [str(path.absolute()) for path in (cwd, *writable)]
     with contextlib.ExitStack() as held:
-        fds: list[int] = []
+        status = held.enter_context(tempfile.TemporaryFile())  # where whoever starts the tool says how far it came
+        fds = [status.fileno()]
         lifeline: IO[bytes] | None = None  # whoever watches over the tool ends it once this is closed
-        match _method(isolation):
+        match method := _method(isolation):
             case "full":
                 fds.append(held.enter_context(_filter_file()))
-                prefix = _bubblewrapped(allowed, written, cwd, fds[0], _limited(memory_bytes))
+                prefix = _bubblewrapped(allowed, written, cwd, fds, _limited(memory_bytes))
             case "basic":
                 theirs, ours = os.pipe()
                 lifeline = held.enter_context(open(ours, "wb", buffering=0))
                 held.callback(os.close, theirs)
                 fds.append(theirs)
-                prefix = _jailed(allowed, written, memory_bytes, math.ceil(deadline_s) + 1, theirs)
+                prefix = _jailed(allowed, written, memory_bytes, math.ceil(deadline_s) + 1, theirs, status.fileno())
             case _:
                 prefix = _limited(memory_bytes)
         started = time.monotonic()
-        try:
-            process = subprocess.Popen(
-                [*prefix, *argv],
-                cwd=cwd,
-                env=environment,
-                pass_fds=fds,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+        process = subprocess.Popen(
+            [*(_LOWEST if idle and shutil.which("nice") else ()), *prefix, *argv],
+            cwd=cwd,
+            env=environment,
+            pass_fds=fds,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        done = _finish(process, started + deadline_s, lifeline, _Room(cwd, disk_bytes))
+        unstarted = method != "none" and not _was_started(status)
+        if (
+            done.returncode > 0
+            and not (done.timed_out or done.overfull)
+            and (unstarted or done.returncode == CANNOT_START)
+        ):
+            raise ToolchainError(
+                f"The sandbox could not start {argv[0]}: {done.output.strip()[-500:]}; see harness doctor"
             )
-        except OSError as error:
-            raise ToolchainError(f"{prefix[0]} cannot be started: {error.strerror}.") from error
-        return _finish(process, started + deadline_s, lifeline)
+        return done
 
 
 def _environment(cwd: Path) -> dict[str, str]:
@@ -196,23 +244,35 @@ def _filter_file() -> Iterator[int]:
 
 
 def _bubblewrapped(
-    readable: Iterable[str], writable: Iterable[str], cwd: Path, filter_fd: int, command: Iterable[str]
+    readable: Iterable[str], writable: Iterable[str], cwd: Path, fds: Sequence[int], command: Iterable[str]
 ) -> list[str]:
     path = bubblewrap()
     assert path is not None
-    layout = host.layout(readable)
-    options = [path, *_NAMESPACES, "--hostname", "builder", "--seccomp", str(filter_fd), "--tmpfs", "/tmp"]
+    written = list(writable)
+    layout = host.layout(readable, linked=[*written, str(cwd.absolute())])
+    status_fd, filter_fd = map(str, fds)
+    options = [path, *_NAMESPACES, "--json-status-fd", status_fd, "--hostname", "builder", "--seccomp", filter_fd]
+    options += ["--tmpfs", "/tmp"]
     for bind in layout.binds:
         options += ["--ro-bind", bind, bind]
     for link, target in layout.links:
         options += ["--symlink", target, link]
     options += ["--proc", "/proc", "--dev", "/dev"]
-    for folder in writable:
+    for folder in map(os.path.realpath, written):
         options += ["--bind", folder, folder]
-    return [*options, "--chdir", str(cwd.absolute()), "--", *command]
+    return [*options, "--chdir", os.path.realpath(cwd), "--", *command]
 
 
-def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu_s: int, lifeline: int) -> list[str]:
+def _was_started(status: IO[bytes]) -> bool:
+    """Whether bubblewrap or the jail came as far as the tool: bubblewrap tells of an exit status only then."""
+    status.seek(0)
+    said = status.read()
+    return b"exit-code" in said or STARTED in said
+
+
+def _jailed(
+    readable: Iterable[str], writable: list[str], memory_bytes: int, cpu_s: int, lifeline: int, status: int
+) -> list[str]:
     boot = _JAIL.format(root=str(host.PACKAGE_ROOT), folder=str(Path(__file__).parent))
     arguments = {
         "readable": [os.path.realpath(path) for path in readable],
@@ -222,31 +282,52 @@ def _jailed(readable: Iterable[str], writable: list[str], memory_bytes: int, cpu
         "file_bytes": FILE_BYTES,
         "cpu_s": cpu_s,
     }
-    return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments), str(lifeline)]
+    return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments), str(lifeline), str(status)]
 
 
-def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[bytes] | None) -> Completed:
+class _Room:
+    """How much may lie in a folder; looked at now and then."""
+
+    def __init__(self, folder: Path, most_bytes: int | None) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+        self._next = time.monotonic() + _ROOM_EVERY_S
+        self.exceeded = False
+
+    def look(self) -> bool:
+        """Whether there is more in it, at this look or one before."""
+        if self._most_bytes is not None and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _ROOM_EVERY_S
+            self.exceeded |= bytes_below(str(self._folder)) > self._most_bytes
+        return self.exceeded
+
+
+def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[bytes] | None, room: _Room) -> Completed:
     """Read what it says until it ends or its time is up, then end whatever is left of it."""
     log = CappedLog(OUTPUT_BYTES)
     assert process.stdout is not None
     with process.stdout as pipe:
-        ended = _read_until_closed(pipe.fileno(), log, deadline) and _wait_for_exit(process.pid, deadline)
+        ended = _read_until_closed(pipe.fileno(), log, deadline, room) and _wait_for_exit(process.pid, deadline, room)
         if lifeline is not None and not ended:
             lifeline.close()
-            _wait_for_exit(process.pid, time.monotonic() + _CLEANING_S)
+            _wait_for_exit(process.pid, time.monotonic() + _CLEANING_S, None)
         # Its number is its own until it is reaped below, so this cannot go astray.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return Completed(
-        returncode=process.returncode, output=log.text(), timed_out=not ended, cpu_s=used.ru_utime + used.ru_stime
+        returncode=process.returncode,
+        output=log.text(),
+        timed_out=not ended and not room.exceeded,
+        cpu_s=used.ru_utime + used.ru_stime,
+        peak_bytes=used.ru_maxrss << 10,
+        overfull=room.exceeded,
     )
 
 
-def _read_until_closed(fd: int, log: CappedLog, deadline: float) -> bool:
-    while (left := deadline - time.monotonic()) > 0:
-        if select.select([fd], [], [], left)[0]:
+def _read_until_closed(fd: int, log: CappedLog, deadline: float, room: _Room) -> bool:
+    while (left := deadline - time.monotonic()) > 0 and not room.look():
+        if select.select([fd], [], [], min(left, _ROOM_EVERY_S))[0]:
             data = os.read(fd, 1 << 16)
             if not data:
                 return True
@@ -254,10 +335,10 @@ def _read_until_closed(fd: int, log: CappedLog, deadline: float) -> bool:
     return False
 
 
-def _wait_for_exit(pid: int, deadline: float) -> bool:
-    """Whether it is over before the deadline; it is not reaped."""
+def _wait_for_exit(pid: int, deadline: float, room: _Room | None) -> bool:
+    """Whether it is over before the deadline, and before there is no room left; it is not reaped."""
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or (room is not None and room.look()):
             return False
         time.sleep(0.001)
     return True

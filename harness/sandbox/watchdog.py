@@ -7,19 +7,34 @@ import time
 
 from harness.sandbox import processes
 from harness.sandbox.cgroup import Group
+from harness.sandbox.mapped import Mapped, behind_mappings, is_told
 from harness.sandbox.policy import Cause, Limits
 
+_UNCOUNTED = "memory of pipes, sockets and page tables, and of memfds in a socket, is not counted"
+_UNCOUNTED_BY_OTHERS = "of shared memory that was unmapped in part only root is told how much there is"
 WATCH_SHARE = 0.05  # of one core, at most, goes into watching
-_SCRATCH_EVERY_S = 1.0
-_BLOCK_BYTES = 4096
+_SCRATCH_EVERY_S = _MAPPED_EVERY_S = 1.0
+_GROWN_SHARE = 1 / 16
+"""Shared memory of the whole machine that grew by so much of a worker's limit has its mappings looked through at once:
+who writes a gigabyte takes longer for it than the look."""
+_BLOCK_BYTES, _SECTOR_BYTES = 4096, 512
 _COUNTING_S = 1.0
+_EXACT_EVERY_S = 1.0
+
+
+def uncounted() -> str:
+    """What the watchdog does not count where the worker has no group, in words for a person."""
+    return _UNCOUNTED if is_told() else f"{_UNCOUNTED}; {_UNCOUNTED_BY_OTHERS}"
 
 
 class Watchdog:
     """Looks at what all processes below this one use, and says when it is too much.
 
     Where the worker has a group, memory and tasks are the kernel's to bound and the group's to count; what is left to
-    watch are CPU time, processes (as apart from threads) and the scratch folder.
+    watch are CPU time, processes (as apart from threads) and the scratch folder. Where it has none, memory is what
+    processes have mapped, and what lies in the files in memory that they hold or map, in pages that are mapped or not.
+    Not counted then (`uncounted`): what the kernel keeps for pipes, sockets and page tables, and memfds that are on
+    their way in a socket.
     """
 
     def __init__(self, limits: Limits, scratch: str | None, group: Group | None = None) -> None:
@@ -28,8 +43,19 @@ class Watchdog:
         self._limits = limits
         self._group = group
         self._scratch = scratch
+        self._scratch_device = os.stat(scratch).st_dev if scratch is not None else None
         self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
-        self._baseline = 0 if group is not None else sum(used.memory_bytes for _, used in self._used())
+        self._mapped = Mapped()
+        self._mapped_next = time.monotonic() + _MAPPED_EVERY_S
+        self._least = self._last = processes.shared_of_machine()  # ever, and since the mappings were looked through
+        self._cleared_bytes, self._cleared_until = 0, 0.0
+        self._closed: frozenset[int] | None = frozenset()
+        self._baseline = 0
+        if group is None:
+            used = self._used()
+            self._baseline = sum(one.private_bytes + one.shared_bytes for _, one in used)
+            if self._held(used, mapped=False)[-1]:  # a worker with a uid of its own, and we may not look into it
+                self._closed = None
 
     def _used(self) -> list[tuple[int, processes.Usage]]:
         found = ((pid, processes.usage(pid)) for pid in processes.descendants(os.getpid()))
@@ -57,15 +83,87 @@ class Watchdog:
         if self._too_many():
             return "processes"  # before each is looked at: a fork bomb grows faster than that
         used = self._used()
-        memory = sum(one.memory_bytes for _, one in used)
-        self.peak_bytes = max(self.peak_bytes, memory)
-        if memory - self._baseline > self._limits.memory_bytes and self._really_exceeded():
+        held, _, closed = self._held(used, mapped=False)
+        self._look_through_mappings(used)
+        if self._mapped.too_many:
+            return "memory"  # in what the kernel keeps for them, and nobody could say what else
+        private, shared = (sum(getattr(one, name) for _, one in used) for name in ("private_bytes", "shared_bytes"))
+        known = {**self._mapped.known, **held}
+        in_files = sum(known.values()) + self._hidden(known)
+        self.peak_bytes = max(self.peak_bytes, private + max(shared, in_files))  # most memfds are mapped as well
+        if self._closed is not None:
+            if closed & self._closed:  # twice in a row: it has had itself made unreadable, and hides what it holds
+                return "memory"
+            self._closed = closed
+        surplus = private + shared + in_files - self._baseline
+        if surplus > self._limits.memory_bytes and self._really_exceeded(surplus):
             return "processes" if self._too_many() else "memory"  # a bomb that went off while it was counted
         self.cpu_s = max(self.cpu_s, sum(one.cpu_s for _, one in used))
         return "processes" if sum(one.threads for _, one in used) > self._limits.threads else None
 
-    def _really_exceeded(self) -> bool:
-        """Count again with pages that forked children share counted once, which takes longer.
+    def _look_through_mappings(self, used: list[tuple[int, processes.Usage]]) -> None:
+        """Renew what lies behind mappings now and then, the more seldom the longer that takes, or where it has grown.
+
+        Each process has hundreds of mappings, and may have ten thousands.
+        """
+        machine = processes.shared_of_machine()
+        self._least, self._last = min(self._least, machine), min(self._last, machine)
+        grown = machine - self._last > self._limits.memory_bytes * _GROWN_SHARE
+        if not grown and time.monotonic() < self._mapped_next:
+            return
+        before_s = time.process_time()
+        self._mapped = behind_mappings([pid for pid, _ in used], before=self._mapped)
+        self._last = machine
+        took_s = time.process_time() - before_s
+        self._mapped_next = time.monotonic() + max(_MAPPED_EVERY_S, took_s / WATCH_SHARE)
+
+    def _hidden(self, known: dict[int, int]) -> int:
+        """The most that files may take of which the kernel does not tell it."""
+        reach = sum(size for inode, size in self._mapped.reach.items() if inode not in known)
+        return min(reach, max(0, processes.shared_of_machine() - self._least)) if reach else 0
+
+    def _held(
+        self, used: list[tuple[int, processes.Usage]], *, mapped: bool
+    ) -> tuple[dict[int, int], dict[int, int], frozenset[int]]:
+        """What these processes hold that no name leads to: memfds, and files of the scratch folder that they removed.
+
+        Both as inode to bytes, and then which of the processes are closed to us; one that is just ending is not.
+        """
+        memfds: dict[int, int] = {}
+        removed: dict[int, int] = {}
+        closed = set()
+        for pid, one in used:
+            try:
+                files = processes.held_files(pid, mapped=mapped)
+            except PermissionError:
+                if one.private_bytes:
+                    closed.add(pid)
+                continue
+            for file in files:
+                if file.st_dev == processes.memory_device():
+                    memfds[file.st_ino] = file.st_blocks * _SECTOR_BYTES
+                elif file.st_dev == self._scratch_device and not file.st_nlink:
+                    removed[file.st_ino] = file.st_blocks * _SECTOR_BYTES
+        return memfds, removed, frozenset(closed)
+
+    def _really_exceeded(self, rough_bytes: int) -> bool:
+        """Count again with pages that several processes share counted once, which takes longer.
+
+        What is left by that may be taken by half before it is counted again, or a second goes by: a worker whose large
+        inputs are in files that it maps is above its limit by the first count for good.
+        """
+        if rough_bytes < self._cleared_bytes and time.monotonic() < self._cleared_until:
+            return False
+        exact = self._count_exactly()
+        if exact is None or exact > self._limits.memory_bytes:
+            return True
+        self._cleared_bytes = rough_bytes + (self._limits.memory_bytes - exact) // 2
+        self._cleared_until = time.monotonic() + _EXACT_EVERY_S
+        self._mapped_next = 0.0  # what is known of mappings may be old
+        return False
+
+    def _count_exactly(self) -> int | None:
+        """What all processes use; None where it could not be counted in time.
 
         Twice, because the share of each grows as others end, and the processes are looked at one after the other. In a
         process of its own, because the kernel makes whoever asks wait for the lock of the address space, which one that
@@ -78,36 +176,41 @@ class Watchdog:
         except OSError:  # no process is left to be had: a bomb took them all
             os.close(read)
             os.close(write)
-            return True
+            return None
         if pid == 0:
-            exceeded = all(_proportional_bytes(used) > self._limits.memory_bytes for _ in range(2))
-            os.write(write, bytes([exceeded]))
+            os.write(write, b"%d" % min(self._exact_bytes(used) for _ in range(2)))
             os._exit(0)
         os.close(write)
         with open(read, "rb", buffering=0) as answer:
-            told = bool(select.select([answer], [], [], _COUNTING_S)[0]) and answer.read(1)
+            told = answer.read(64) if select.select([answer], [], [], _COUNTING_S)[0] else b""
         processes.kill(pid)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # or the supervisor reaps it with everybody else
-        return told != b"\0"
+        return int(told) if told else None
+
+    def _exact_bytes(self, used: list[tuple[int, processes.Usage]]) -> int:
+        held, _, _ = self._held(used, mapped=False)
+        self._mapped = behind_mappings([pid for pid, _ in used], before=self._mapped)
+        known = {**self._mapped.known, **held}
+        reaching = self._mapped.reach.keys() - known.keys()
+        exact = [(processes.proportional(pid, known.keys() | reaching), one) for pid, one in used]
+        rest = sum(one.private_bytes + one.shared_bytes if found is None else found.rest_bytes for found, one in exact)
+        seen = sum(found.in_files.get(inode, 0) for found, _ in exact if found is not None for inode in reaching)
+        return rest + sum(known.values()) + max(seen, self._hidden(known))
 
     def _scratch_is_full(self) -> bool:
         """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
         if self._scratch is None or time.monotonic() < self._scratch_next:
             return False
         started = time.monotonic()
-        total = _bytes_below(self._scratch)
+        _, removed, _ = self._held(self._used(), mapped=True)
+        total = bytes_below(self._scratch) + sum(removed.values())
         now = time.monotonic()
         self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / WATCH_SHARE)
         return total > self._limits.scratch_bytes
 
 
-def _proportional_bytes(used: list[tuple[int, processes.Usage]]) -> int:
-    exact = [(processes.proportional_bytes(pid), one.memory_bytes) for pid, one in used]
-    return sum(plain if proportional is None else proportional for proportional, plain in exact)
-
-
-def _bytes_below(folder: str) -> int:
+def bytes_below(folder: str) -> int:
     """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep."""
     total = 0
     folders = [folder]
@@ -115,7 +218,7 @@ def _bytes_below(folder: str) -> int:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
-                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * 512)
+                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * _SECTOR_BYTES)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
     return total

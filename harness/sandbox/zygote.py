@@ -22,7 +22,9 @@ from typing import NoReturn
 from harness.errors import SandboxError
 from harness.sandbox import channel, host, processes
 from harness.sandbox.cgroup import Groups, NotDelegated, open_groups
-from harness.sandbox.messages import (
+from harness.sandbox.policy import Isolation, Policy
+from harness.sandbox.supervisor import supervise
+from harness.sandbox.zygote_messages import (
     REPLY,
     REQUEST,
     Confinement,
@@ -33,8 +35,6 @@ from harness.sandbox.messages import (
     SpawnRequest,
     Started,
 )
-from harness.sandbox.policy import Isolation, Policy
-from harness.sandbox.supervisor import supervise
 
 
 def nothing(_fds: tuple[int, ...]) -> None:

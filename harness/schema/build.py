@@ -8,6 +8,8 @@ from harness.schema.base import Frozen, Sha256
 
 DeviceKind = Literal["cuda", "cpu", "cpu-emulated"]
 ToolchainChoice = Literal["auto", "stock"]
+AuditChoice = Literal["sample", "all", "none"]
+"""Whose verdicts from fast builds are confirmed by stock: those of a random one in twenty, everybody's, nobody's."""
 
 
 class BuildRequest(Frozen):
@@ -60,6 +62,9 @@ class Artifact(Frozen):
     log: str = ""
     notes: tuple[str, ...] = ()
 
+
+FAST_TOOLCHAINS = frozenset({"slim", "emulated"})
+"""Those that have another one's word behind theirs."""
 
 BuildReason = Literal["compile", "not-emulated", "timeout", "out-of-memory", "unsupported"]
 

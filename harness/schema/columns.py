@@ -14,8 +14,9 @@ import numpy as np
 from msgspec import Raw
 from numpy.typing import NDArray
 
-from harness.schema.head import Head, HeadFlag, HeadTiming, read_sandbox
-from harness.schema.record import Record
+from harness.schema.build import FAST_TOOLCHAINS
+from harness.schema.head import Head, HeadBuild, HeadFlag, HeadTiming, read_sandbox
+from harness.schema.record import DIFFERED, Record
 
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
@@ -95,6 +96,7 @@ class Columns:
     title, `reason` what a failed or wrong verdict says, or the rule of a rejected one, `isolation` JSON of the
     layers that held and those that were missing. `sha256` is the submission's, n by 32 bytes. `turn`, `sample` and
     tokens are -1 where they are not known. `flagged` and `audited` count doubts of severity warn or reject alone.
+    `fast`: something of it was built fast; `confirmed`: stock was asked about it; `differed`: and said something else.
     `roofline` is the fraction, NaN where there is none. `timed` is the position (0 to n-1) that a speed-up belongs
     to, `baseline` what it is measured against, `speedup` its value, low and high, as the record says them.
     """
@@ -121,6 +123,9 @@ class Columns:
     flagged: Bools
     audited: Bools
     disturbed: Bools
+    fast: Bools
+    confirmed: Bools
+    differed: Bools
     roofline: Floats
     timed: NDArray[np.int64]
     baseline: Coded
@@ -196,7 +201,7 @@ _CODED = (
     "judged_at",
 )  # fmt: skip
 _WHOLES = ("sample", "turn", "prompt_tokens", "completion_tokens")
-_BOOLS = ("reduced", "flagged", "audited", "disturbed")
+_BOOLS = ("reduced", "flagged", "audited", "disturbed", "fast", "confirmed", "differed")
 _PLAIN = ("row", "sha256", *_WHOLES, *_BOOLS, "roofline")
 # Where a head says what a column is made of.
 _PLACES = {
@@ -221,6 +226,8 @@ _PLACES = {
     "reduced": "problem.workload.reduced",
     "flagged": "flags",
     "audited": "audit",
+    "fast": "builds",
+    "confirmed": "confirmed",
     "timing": "timing",
     "roofline": "roofline",
 }
@@ -263,6 +270,9 @@ class ColumnsBuilder:
         columns["reason"] = (reason or rule for reason, rule in zip(columns["reason"], rules, strict=True))
         for name in ("turn", "prompt_tokens", "completion_tokens"):
             columns[name] = (_UNKNOWN if value is None else value for value in columns[name])
+        columns["fast"] = map(_built_fast, columns["fast"])
+        columns["confirmed"] = (confirmed == "stock" for confirmed in columns["confirmed"])
+        columns["differed"] = map(_has_differed, columns["flagged"])
         for name in ("flagged", "audited"):
             columns[name] = map(_doubtful, columns[name])
         columns["roofline"] = (roofline.fraction if roofline else np.nan for roofline in columns["roofline"])
@@ -316,6 +326,14 @@ class ColumnsBuilder:
 
 def _title(set_name: str, name: str) -> str:
     return f"{set_name}/{name}" if set_name else name
+
+
+def _built_fast(builds: Sequence[HeadBuild]) -> bool:
+    return any(build.toolchain in FAST_TOOLCHAINS for build in builds)
+
+
+def _has_differed(flags: Sequence[HeadFlag]) -> bool:
+    return bool(flags) and any(flag.rule == DIFFERED for flag in flags)
 
 
 def _doubtful(flags: Sequence[HeadFlag]) -> bool:

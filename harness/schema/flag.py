@@ -5,6 +5,22 @@ from typing import Literal
 from harness.schema.base import Frozen
 
 Severity = Literal["info", "warn", "reject"]
+JudgeFlag = Literal[
+    "reduced-precision",
+    "no-custom-kernel",
+    "below-roofline",
+    "faster-than-writing",
+    "batched-calls",
+    "launch-bound",
+    "depends-on-values",
+    "slowed-reference",
+    "disturbed-timing",
+    "device-events-disagree",
+    "work-outside-the-clock",
+    "copied-memory",
+]
+"""What the judge doubts (`harness.judge.doubts`). A setting may let any of them reject a correct candidate. What
+screening finds is not among them: it explains, and decides nothing."""
 
 
 class Flag(Frozen):

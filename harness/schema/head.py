@@ -77,6 +77,11 @@ class HeadRoofline(msgspec.Struct, frozen=True, gc=False):
 
 class HeadFlag(msgspec.Struct, frozen=True, gc=False):
     severity: Severity
+    rule: str = ""
+
+
+class HeadBuild(msgspec.Struct, frozen=True, gc=False):
+    toolchain: str
 
 
 class HeadSandbox(msgspec.Struct, frozen=True, gc=False):
@@ -97,6 +102,8 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     roofline: HeadRoofline | None = None
     audit: tuple[HeadFlag, ...] = ()
     flags: tuple[HeadFlag, ...] = ()
+    builds: tuple[HeadBuild, ...] = ()
+    confirmed: str = "none"
     sandbox: msgspec.Raw = msgspec.Raw(b"{}")
     """JSON of a `HeadSandbox`, not looked at: most records of a run have one and the same."""
 
@@ -116,7 +123,11 @@ and records write one as text.
 
 # Of a record what a head has; the samples of a timing are most of the rest.
 _PARTS: dict[str, Any] = dict.fromkeys(
-    ("schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags"), True
+    (
+        "schema_version", "problem", "device", "verdict", "judged_at", "roofline", "audit", "flags", "builds",
+        "confirmed",
+    ),
+    True,
 ) | {
     "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
     "timing": {

@@ -13,7 +13,8 @@ class Workload(Frozen):
     """The sizes a problem was run at.
 
     `settings` holds the module-level numbers that were set before inputs were drawn, `original` the same names with
-    the values of the problem file. `reduced` says that a size was made smaller by us, because CUDA was emulated.
+    the values of the problem file. `reduced` says that a size was made smaller by us, because it is too large for
+    a CPU or for CUDA emulated on one.
     """
 
     settings: dict[str, int | float] = Field(default_factory=dict)

@@ -9,7 +9,7 @@ from harness.schema.build import DeviceKind
 from harness.schema.flag import Flag
 from harness.schema.problem import ProblemRef
 from harness.schema.submission import CandidateRef, SubmissionRef
-from harness.schema.verdict import Verdict
+from harness.schema.verdict import PAST_BUILD, Verdict
 
 SCHEMA_VERSION = 1
 
@@ -73,7 +73,11 @@ class Timing(Frozen):
     the `hand_over_ms` that a round of the reference takes beyond its calls (median): beyond the span of its device
     events, or with no call at all where there is no device. `*_device_ms` are the workers' own device events; the
     candidate's are a second opinion that decides nothing. None where there is no device. `*_single_ms` are calls that
-    are alone in their round, as a user waits for one; measured where launching costs what matters, else None.
+    are alone in their round, as a user waits for one, and `single_speedup` their ratio, which is stated where it is the
+    smaller one; measured where launching costs what matters, else None. `depends_on_values`: the candidate was better
+    on what `get_inputs` draws than on other contents, or worse, and rounds of the worse sort are counted and shown.
+    `reference_alone_ms` is the reference's time once the candidate was gone; where it took longer beside it by a factor
+    `reference_slowed`, the samples shown are divided by that.
     `baseline` is the form of the reference that was timed, `baselines` are the further ones. `conditions` is the state
     of the GPU beside the rounds.
     """
@@ -91,6 +95,10 @@ class Timing(Frozen):
     reference_device_ms: float | None = None
     candidate_single_ms: float | None = None
     reference_single_ms: float | None = None
+    single_speedup: Interval | None = None
+    reference_alone_ms: float | None = None
+    reference_slowed: float = 1.0
+    depends_on_values: bool = False
     clock: str = "judge, monotonic"
     transfer: str = ""
     baseline: BaselineName = "eager"
@@ -208,10 +216,15 @@ class Environment(Frozen):
     clocks: dict[str, float] = Field(default_factory=dict)
 
 
+DIFFERED = "fast-build-differed"
+"""The flag of a record whose verdict over a fast build was another than over stock's, which stands in its place."""
+
+
 class Record(Frozen):
     """One judged submission, as it stands in a run's JSON lines.
 
-    `flags` are doubts about the candidate, `audit` those about the problem itself.
+    `flags` are doubts about the candidate, `audit` those about the problem itself. `confirmed`: "stock"
+    where a verdict over a fast build was asked of stock too, and it is stock's word in either case.
     """
 
     schema_version: Literal[1] = 1
@@ -227,9 +240,27 @@ class Record(Frozen):
     tools: tuple[ToolReport, ...] = ()
     audit: tuple[Flag, ...] = ()
     flags: tuple[Flag, ...] = ()
+    confirmed: Literal["stock", "none"] = "none"
     builds: tuple[BuildSummary, ...] = ()
     substitutions: tuple[str, ...] = ()
     sandbox: SandboxReport = SandboxReport()
     phases_s: dict[str, float] = Field(default_factory=dict)
     environment: Environment
     judged_at: str
+
+    @property
+    def correct(self) -> bool:
+        """Whether the verdict is `correct`. `infrastructure` says nothing of a candidate: look at `verdict.kind`."""
+        return self.verdict.kind == "correct"
+
+    @property
+    def compiled(self) -> bool:
+        """Whether everything that was to be compiled was, and the candidate came as far as being run or refused."""
+        return self.verdict.kind in ("correct", "wrong", "rejected") or (
+            self.verdict.kind == "failed" and self.verdict.stage in PAST_BUILD
+        )
+
+    @property
+    def speedup(self) -> Interval | None:
+        """How many times faster than the reference as written; None where it is not correct, or was not timed."""
+        return self.timing.speedup if self.correct and self.timing is not None else None

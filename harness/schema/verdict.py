@@ -7,6 +7,8 @@ from pydantic import Field
 from harness.schema.base import Frozen
 
 Stage = Literal["extract", "screen", "build", "load", "run", "time"]
+PAST_BUILD: frozenset[Stage] = frozenset({"load", "run", "time"})
+"""The stages of a candidate of which everything that was to be compiled was."""
 Reason = Literal[
     "empty",  # nothing was found in the submission
     "syntax",  # the candidate is not valid Python

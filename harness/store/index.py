@@ -33,7 +33,7 @@ _PIECE_BYTES = 32 << 20
 # A file system's clock is coarse: what was written less than this before it was read may be written again unnoticed.
 _QUIET_NS = 2_000_000_000
 # What an index was made by: other columns, or other rules for them, are another version.
-_VERSION = 1
+_VERSION = 3
 
 _Rows = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ _Rows = NDArray[np.int64]
 class Index:
     """A run as it was when it was read. `columns` are the records that count, in the order in which their keys first
     appear, `lines` all of them, `file` the number of the file of each of these. `_offset` and `_size` say where they
-    stand in it, in the numbers of `row`.
+    stand in it, in the numbers of `row`. `strays` are the lines that are no records.
     """
 
     columns: Columns
@@ -51,6 +51,7 @@ class Index:
     _paths: tuple[Path, ...]
     _offset: _Rows
     _size: _Rows
+    strays: tuple[Line, ...]
 
     def records(self, columns: Columns | None = None) -> Iterator[Record]:
         """The records of a selection of `columns`, of all where there is none.
@@ -86,18 +87,18 @@ def read_index(paths: list[Path]) -> Index:
     """Reads record files, in the order in which they outrank each other.
 
     Raises:
-        StoreError: a line is not a record, or was written by a newer harness.
+        StoreError: a line was written by a newer harness.
     """
-    scans = [_read_file(path) for path in paths]
-    if not scans:
-        scans = [Scan(Columns.of(()), np.empty(0, np.int64))]
+    scans = [_read_file(path) for path in paths] or [Scan.of_nothing()]
     columns = Columns.joined([each.columns for each in scans])
-    sizes = [each.size for each in scans]
-    file = np.repeat(np.arange(len(sizes)), [len(each) for each in sizes])
-    offsets = [np.cumsum(each + 1) - each - 1 for each in sizes]
+    file = np.repeat(np.arange(len(scans)), [len(each.place) for each in scans])
+    offset, size = np.concatenate([each.place for each in scans]).T
     counting = last_words(columns, file)
     chosen = columns if np.array_equal(counting, columns.row) else columns.take(counting)
-    return Index(chosen, columns, file, tuple(paths), np.concatenate(offsets), np.concatenate(sizes))
+    strays = tuple(
+        Line(path, *place) for path, each in zip(paths, scans, strict=False) for place in each.strays.tolist()
+    )
+    return Index(chosen, columns, file, tuple(paths), offset, size, strays)
 
 
 def last_words(columns: Columns, file: _Rows) -> _Rows:

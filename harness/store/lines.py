@@ -1,5 +1,6 @@
 """Reading a run's JSON lines: where a line stands, and what stands in it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,13 @@ from pydantic import ValidationError
 
 from harness.errors import StoreError
 from harness.schema import SCHEMA_VERSION, Record
+
+SET_ASIDE = ".set-aside"
+"""What a record file's name is followed by in the name of the file with those of its lines that are no records."""
+
+
+class NotARecord(StoreError):
+    """A line that nobody can read as a record, of this harness or a newer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +42,24 @@ def is_whole(content: bytes) -> bool:
         return False
 
 
+def set_aside(line: Line) -> None:
+    """Copies a line to a file beside its own, once, where that can be written. It stays where it stands."""
+    with suppress(OSError):
+        with line.path.open("rb") as file:
+            file.seek(line.offset)
+            content = file.read(line.size) + b"\n"
+        beside = line.path.with_name(f"{line.path.name}{SET_ASIDE}")
+        if not beside.exists() or content not in beside.read_bytes():
+            with beside.open("ab") as copies:
+                copies.write(content)
+
+
 def parse(line: Line, content: bytes) -> Record:
     """Reads one line as a record.
 
     Raises:
-        StoreError: it is none.
+        NotARecord: it is none.
+        StoreError: it was written by a newer harness.
     """
     try:
         return Record.model_validate_json(content)
@@ -59,7 +80,7 @@ def unreadable(line: Line, content: bytes, reason: str) -> StoreError:
             f"{line.place} was written by a newer harness (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "upgrade this harness to read it"
         )
-    return StoreError(f"{line.place} is not a record ({reason}): restore the file, or take that line out of it")
+    return NotARecord(f"{line.place} is not a record ({reason}): restore the file, or take that line out of it")
 
 
 def newer_version(content: bytes, *, known: int = SCHEMA_VERSION) -> int | None:

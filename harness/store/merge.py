@@ -172,15 +172,25 @@ def _manifest(manifests: Sequence[Manifest]) -> tuple[Manifest, tuple[str, ...]]
         if all(name in other.settings and other.settings[name] == value for other in others)
     }
     differing = [name for name in {name: 0 for each in manifests for name in each.settings} if name not in settings]
-    same_problems = all(other.problems_sha256 == first.problems_sha256 for other in others)
+    hashes = {title: sha256 for each in manifests for title, sha256 in each.problem_sha256.items()}
+    same_problems = _same_problems(manifests)
     same_device = all(other.device == first.device for other in others)
     merged = Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         harness=harness.__version__,
         settings=settings,
-        problems_sha256=first.problems_sha256 if same_problems else "",
+        problems_sha256=first.problems_sha256 if len({each.problems_sha256 for each in manifests}) == 1 else "",
         problems=tuple(dict.fromkeys(title for each in manifests for title in each.problems)),
+        problem_sha256=hashes if same_problems else {},
         device=first.device if same_device else "",
     )
     differing += ["problems"] * (not same_problems) + ["device"] * (not same_device)
     return merged, tuple(differing)
+
+
+def _same_problems(manifests: Sequence[Manifest]) -> bool:
+    """Whether no problem has another hash in one run than in another; where some know none, the catalogues' decide."""
+    if not all(each.problem_sha256 for each in manifests):
+        return len({each.problems_sha256 for each in manifests}) == 1
+    pairs = {pair for each in manifests for pair in each.problem_sha256.items()}
+    return len(pairs) == len({title for title, _ in pairs})

@@ -1,5 +1,6 @@
 """Run: a folder of records under `runs/`."""
 
+import json
 import os
 import re
 import threading
@@ -15,9 +16,10 @@ from pydantic_core import PydanticSerializationError
 
 from harness.errors import InputError, StoreError
 from harness.schema import Record
+from harness.shipped import shipped
 from harness.store.files import append_durably, disk_faults, make_folder, sole_writer, write_atomically
 from harness.store.key import Key, encodable
-from harness.store.lines import is_whole, newer_version
+from harness.store.lines import is_whole, newer_version, set_aside
 from harness.store.manifest import MANIFEST_VERSION, Manifest
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME = "manifest.json"
 ARTIFACTS_NAME = "artifacts"
 GENERATIONS_NAME = "generations"
+FOLDERS_NAME = "folders.json"
 ARTIFACT_CAP_BYTES = 64 * 1024
 _SHARD_FILE = re.compile(r"records-(\d+)-of-(\d+)\.jsonl")
 
@@ -45,6 +48,8 @@ class Run:
         self._lock = threading.Lock()
         self._shard_path: Path | None = None
         self._descriptor = -1
+        self.left_out: tuple[str, ...] = ()
+        """Lines that `index` found to be no records, as FILE:NUMBER."""
 
     def __enter__(self) -> "Run":
         return self
@@ -72,13 +77,19 @@ class Run:
     def index(self) -> "Index":
         """Every record that counts, of all shards, as columns, and the way from those to the records themselves.
 
+        A line that is no record is left out: `left_out` names it then, and a copy lies in SET_ASIDE beside its file,
+        where that can be written. A torn last line is none either: whoever was writing it will write it again.
+
         Raises:
-            StoreError: a line is not a record (file and line are named), or was written by a newer harness. A torn
-                last line is none: whoever was writing it will write it again.
+            StoreError: a line was written by a newer harness.
         """
         from harness.store.index import read_index  # numpy: a tenth of a second that not every command has
 
-        return read_index(self.record_files)
+        index = read_index(self.record_files)
+        self.left_out = tuple(line.place for line in index.strays)
+        for line in index.strays:
+            set_aside(line)
+        return index
 
     def records(self) -> Iterator[Record]:
         """Every record that counts, of all shards, in the order in which their keys first appear.
@@ -101,6 +112,19 @@ class Run:
         columns = self.index().columns
         judged = columns.take(columns.verdict.codes != columns.verdict.code("infrastructure"))
         return {key: sha256.tobytes().hex() for key, sha256 in zip(keys(judged), judged.sha256, strict=True)}
+
+    def folders(self) -> tuple[str, ...]:
+        """The folders that batches have fed the run from, as absolute paths; none where that is not known."""
+        try:
+            return tuple(map(str, json.loads((self.folder / FOLDERS_NAME).read_bytes())))
+        except (OSError, ValueError, TypeError):  # not there, or not ours: then nothing is known
+            return ()
+
+    def add_folder(self, folder: Path) -> None:
+        """Notes that the run is fed from this folder. Raises MachineError where the disk is full or broken."""
+        known = dict.fromkeys((*self.folders(), str(folder.resolve())))
+        text = json.dumps(list(known), indent=2)  # in ASCII: a path of stray bytes is written as escapes
+        write_atomically(self.folder / FOLDERS_NAME, text.encode() + b"\n")
 
     def artifacts(self, record: Record) -> Path:
         """The folder of a record's attachments; it may be absent."""
@@ -149,8 +173,9 @@ def open_run(
 ) -> Run:
     """Opens a run: a name under `root`, or a path, which is told by its slash (or by being a Path).
 
-    Without `create` for reading only. With `create` for appending to the file of `shard` (i of N): made with
-    `manifest` where it is missing, resumed where it is there and its manifest does not contradict the one given.
+    Without `create` for reading only, and where there is none of that name, the one that comes along with the package.
+    With `create` for appending to the file of `shard` (i of N): made with `manifest` where it is missing, resumed where
+    it is there and its manifest does not contradict the one given.
 
     Raises:
         StoreError: no such run, not a run, written by a newer harness, another process is writing this shard, or the
@@ -159,6 +184,8 @@ def open_run(
     """
     folder = run_folder(run, root)
     if not create:
+        if not folder.is_dir() and isinstance(run, str) and folder == root / run:
+            folder = shipped(f"runs/{run}") or folder
         if not folder.is_dir():
             raise StoreError(_not_found(run, folder, root))
         return Run(folder, _load_manifest(folder))
@@ -230,7 +257,10 @@ def _settled_manifest(folder: Path, manifest: Manifest) -> Manifest:
     there = _load_manifest(folder)
     if conflicts := there.conflicts(manifest):
         raise StoreError(f"run {folder} was taken otherwise: {'; '.join(conflicts)}. Choose another run name")
-    return there
+    wider = there.asking_too(manifest)
+    if wider.problems != there.problems:
+        write_atomically(path, wider.model_dump_json(indent=2).encode() + b"\n")
+    return wider
 
 
 def _load_manifest(folder: Path) -> Manifest:

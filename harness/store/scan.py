@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +23,7 @@ from harness.errors import StoreError
 from harness.schema import SCHEMA_VERSION
 from harness.schema.columns import Columns, ColumnsBuilder
 from harness.schema.head import Head, read_head
-from harness.store.lines import Line, is_whole, parse
+from harness.store.lines import Line, NotARecord, is_whole, parse
 
 # Starting a process costs a third of a second; this many bytes cost one process about as much again.
 _BYTES_A_PROCESS = 64 << 20
@@ -33,19 +33,27 @@ _BLOCK_BYTES = 1 << 18  # what stays in a core's cache
 
 @dataclass(frozen=True)
 class Scan:
-    """The records of a stretch of a file. `size` is the bytes of each line, its newline not counted."""
+    """The records of a stretch of a file. `place` is where each line stands: its first byte in the file, and its bytes,
+    its newline not counted. `strays` is the same of the lines that are no records.
+    """
 
     columns: Columns
-    size: NDArray[np.int64]
+    place: NDArray[np.int64]
+    strays: NDArray[np.int64]
 
     @classmethod
     def joined(cls, parts: "list[Scan]") -> "Scan":
         columns = Columns.joined([part.columns for part in parts])
-        return cls(columns, np.concatenate([part.size for part in parts]))
+        places, strays = ([getattr(part, name) for part in parts] for name in ("place", "strays"))
+        return cls(columns, np.concatenate(places), np.concatenate(strays))
+
+    @classmethod
+    def of_nothing(cls) -> "Scan":
+        return cls(Columns.of(()), _Places().array(), _Places().array())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of it as plain arrays, for `of_arrays`."""
-        return {"size": self.size, **self.columns.arrays()}
+        return {"place": self.place, "strays": self.strays, **self.columns.arrays()}
 
     def save(self, file: BinaryIO, **further: NDArray[Any]) -> None:
         """Writes the arrays of `arrays`, and `further` ones, in numpy's own format."""
@@ -54,14 +62,14 @@ class Scan:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Scan":
-        return cls(Columns.from_arrays(arrays), arrays["size"])
+        return cls(Columns.from_arrays(arrays), arrays["place"], arrays["strays"])
 
 
 def scan(path: Path, start: int, end: int) -> Scan:
     """The records of the whole lines from byte `start` to byte `end`; both are where a line begins.
 
     Raises:
-        StoreError: a line is not a record, or was written by a newer harness.
+        StoreError: a line was written by a newer harness.
     """
     cuts = _cuts(path, start, end)
     if len(cuts) == 2:
@@ -90,22 +98,19 @@ def scan_last(path: Path, start: int) -> Scan | None:
         content = file.read()
     if b"\n" in content or not is_whole(content):  # a newline: it was ended after the lines before were read
         return None
-    builder = ColumnsBuilder()
-    _add(builder, path, start, [content])
-    return Scan(builder.build(), np.array([len(content)]))
+    reading = _Reading(path, start)
+    reading.add([content + b"\n"])
+    return reading.scan()
 
 
 def _scan_alone(path: Path, start: int, end: int) -> Scan:
-    builder = ColumnsBuilder()
-    sizes = array("q")
+    reading = _Reading(path, start)
     with _no_search_for_cycles(), path.open("rb") as file:
         file.seek(start)
         # readlines goes on until it has more than it is told.
-        while start < end and (lines := file.readlines(min(_BLOCK_BYTES, max(1, end - start - 1)))):
-            _add(builder, path, start, lines)
-            sizes.extend(map(len, lines))
-            start += sum(map(len, lines))
-        return Scan(builder.build(), np.frombuffer(sizes, np.int64) - 1)
+        while reading.at < end and (lines := file.readlines(min(_BLOCK_BYTES, max(1, end - reading.at - 1)))):
+            reading.add(lines)
+        return reading.scan()
 
 
 @contextmanager
@@ -120,19 +125,56 @@ def _no_search_for_cycles() -> Iterator[None]:
             gc.enable()
 
 
-def _add(builder: ColumnsBuilder, path: Path, offset: int, lines: list[bytes]) -> None:
-    """Adds the records of lines that stand one after the other. Raises StoreError as `scan` does."""
-    try:
-        if _are_text(lines):
-            heads = list(map(read_head, lines))
-            if all(head.schema_version == SCHEMA_VERSION for head in heads):
-                builder.add(heads)
-                return
-    except ValueError:
-        pass  # one of them is no record, or has a number that is not finite: pydantic will tell
-    for line in lines:
-        builder.add((Head.of(parse(Line(path, offset, len(line)), line)),))
-        offset += len(line)
+class _Reading:
+    """Lines that stand one after the other from byte `at` on, as they are read."""
+
+    def __init__(self, path: Path, at: int) -> None:
+        self.at = at
+        self._path = path
+        self._builder = ColumnsBuilder()
+        self._place, self._strays = _Places(), _Places()
+
+    def add(self, lines: list[bytes]) -> None:
+        """Adds their records, and puts aside what is none. Raises StoreError as `scan` does."""
+        try:
+            if _are_text(lines):
+                heads = list(map(read_head, lines))
+                if all(head.schema_version == SCHEMA_VERSION for head in heads):
+                    self._builder.add(heads)
+                    self.at = self._place.add(self.at, lines)
+                    return
+        except ValueError:
+            pass  # one of them is no record, or has a number that is not finite: pydantic will tell
+        for line in lines:
+            try:
+                head = Head.of(parse(Line(self._path, self.at, len(line)), line))
+            except NotARecord:
+                self.at = self._strays.add(self.at, [line])
+            else:
+                self._builder.add((head,))
+                self.at = self._place.add(self.at, [line])
+
+    def scan(self) -> Scan:
+        return Scan(self._builder.build(), self._place.array(), self._strays.array())
+
+
+class _Places:
+    """Where lines stand."""
+
+    def __init__(self) -> None:
+        self._offset, self._size = array("q"), array("q")
+
+    def add(self, at: int, lines: list[bytes]) -> int:
+        """Adds lines that stand one after the other from byte `at` on; where the last of them ends."""
+        sizes = list(map(len, lines))
+        *offsets, end = accumulate(sizes, initial=at)
+        self._offset.fromlist(offsets)
+        self._size.fromlist(sizes)
+        return end
+
+    def array(self) -> NDArray[np.int64]:
+        """First byte and bytes, the newline not counted, a row a line."""
+        return np.column_stack((np.frombuffer(self._offset, np.int64), np.frombuffer(self._size, np.int64) - 1))
 
 
 def _are_text(lines: list[bytes]) -> bool:

@@ -21,9 +21,10 @@ import torch
 
 from harness.errors import ProtocolError
 from harness.schema.build import Artifact, BuildRequest
-from harness.wire import Channel, Closed
-from harness.wire.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
-from harness.wire.messages import (
+from harness.transport import Channel, Closed
+from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
+from harness.transport.values import TensorValue, decode, digest_of_plain, encode
+from harness.transport.worker_messages import (
     REQUEST,
     Attach,
     Attached,
@@ -54,7 +55,6 @@ from harness.wire.messages import (
     Trace,
     Traced,
 )
-from harness.wire.values import TensorValue, decode, encode
 from harness.worker import capture
 from harness.worker.substitute import CudaAsCpu
 from harness.worker.trace import traced
@@ -141,7 +141,10 @@ class Server:
                     answer = answers[type(request)](request)
             except _CandidateError as error:
                 answer = error.raised
-            self._channel.send(answer)
+            if isinstance(answer, Done):
+                self._channel.send_text(answer.packed())
+            else:
+                self._channel.send(answer)
 
     # ---- loading -----------------------------------------------------------------------------------------------
 
@@ -261,9 +264,11 @@ class Server:
                 if self._events:
                     self._events[1].record()
                     _synchronize()
-                addresses = tuple(_addresses(outputs, index) for index in range(len(outputs)))
+                ends = [_end_of(outputs, index) for index in range(len(outputs))]
             return Done(
-                addresses=addresses, device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None
+                addresses=tuple(addresses for addresses, _ in ends),
+                plain=tuple(plain for _, plain in ends),
+                device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None,
             )
 
         return _blame("call", calls)
@@ -380,11 +385,14 @@ def _parameters(model: Any) -> tuple[ParameterShape, ...]:
     )
 
 
-def _addresses(outputs: list[Any], index: int) -> tuple[int, ...]:
-    """The data pointers of one call's output tensors. A conjugated view is written out first, inside the clock."""
+def _end_of(outputs: list[Any], index: int) -> tuple[tuple[int, ...], int]:
+    """The data pointers of one call's output tensors, and 64 bits of what else it returned.
+
+    A conjugated view is written out first, inside the clock.
+    """
     output = outputs[index]
     if type(output) is torch.Tensor and not output.dtype.is_complex and output.layout is torch.strided:
-        return (_data_ptr(output),)
+        return (_data_ptr(output),), 0
     found: list[int] = []
     outputs[index] = _settled(output)
 
@@ -392,8 +400,8 @@ def _addresses(outputs: list[Any], index: int) -> tuple[int, ...]:
         found.append(_data_ptr(value))
         return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
 
-    encode(outputs[index], tensor)
-    return tuple(found)
+    plain = digest_of_plain(encode(outputs[index], tensor))
+    return tuple(found), plain
 
 
 def _settled(output: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from harness.wire.messages import KernelTime, Traced
+from harness.transport.worker_messages import KernelTime, Traced
 
 _NAME = 4_000  # characters of a kernel's name that are kept
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.pipeline.session import Session, open_session
-from harness.pipeline.settings import Settings
+from harness.controller.session import Session, open_session
+from harness.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))  # the corpus is read by a benchmark too
 

@@ -180,3 +180,18 @@ def test_reading_problems_and_submissions_never_imports_torch() -> None:
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+
+
+@pytest.mark.parametrize("form", ["{path}", "./19_ReLU.py", "level1/../level1/19_ReLU.py", "~/19_ReLU.py"])
+def test_what_is_only_looked_up_by_name_is_never_opened_as_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    path = tmp_path / "level1/19_ReLU.py"
+    path.parent.mkdir()
+    source = "class Model: ...\n\n\ndef get_inputs(): ...\n\n\ndef get_init_inputs(): ...\n"
+    path.write_text(source)
+    monkeypatch.chdir(path.parent)
+    catalog = open_catalog(tmp_path)
+    assert catalog.named("19_ReLU").title == "level1/19_ReLU"
+    with pytest.raises(ProblemError, match="There is no"):
+        catalog.named(form.format(path=path))

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli import main
-from harness.pipeline.session import Session, open_session
-from harness.pipeline.settings import Settings
+from harness.controller.session import Session, open_session
+from harness.settings import Settings
 
 Invoke = Callable[..., Result]
 SMALL = """
@@ -85,10 +85,11 @@ def invoke(here: Path, shared_session: Session, monkeypatch: pytest.MonkeyPatch)
         shared_session.settings = settings
         yield shared_session
 
-    monkeypatch.setattr("harness.pipeline.session.open_session", shared)
+    monkeypatch.setattr("harness.controller.session.open_session", shared)
+    monkeypatch.setattr("harness.cli.console.say_if_first_build", lambda console: None)
 
     def run(*arguments: str | Path) -> Result:
-        short = ["--timing", "0"] if arguments[0] in ("eval", "batch") else []
+        short = ["--timing", "0"] if arguments[0] in ("eval", "compare", "batch") else []
         return CliRunner().invoke(main, [*map(str, arguments), *short], catch_exceptions=False)
 
     return run

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.controller import session as session_module
+from harness.controller.evaluate import examine
 from harness.errors import DeviceError, MachineError, ToolchainError
-from harness.pipeline import session as session_module
-from harness.pipeline.evaluate import examine
 from harness.schema import Record
 from harness.store import open_run
 
@@ -93,7 +93,11 @@ def test_a_line_for_every_record_and_what_to_do_next(here, invoke, wrong, failin
     shown = result.stderr.splitlines()
     assert shown[0].startswith("wrong       level1/19_ReLU  19_ReLU/0.py  values: ")
     assert "19_ReLU/1.py (sample 1)  at run, exception: ValueError: no such kernel" in shown[1]
-    assert result.stdout == "2 submissions, judged now: 1 wrong, 1 failed\nharness leaderboard r ranks them\n"
+    *reasons, counted, advice = result.stdout.splitlines()
+    assert reasons[0].startswith("1 x wrong, values (19_ReLU/0.py): output: 128 of 128 elements differ")
+    assert reasons[1] == "1 x failed at run, exception (19_ReLU/1.py): ValueError: no such kernel"
+    assert counted == "2 submissions, judged now: 1 wrong, 1 failed"
+    assert advice == "harness leaderboard r ranks them"
 
 
 def test_a_set_number_holds_for_the_problems_that_have_it(here, invoke, wrong):
@@ -102,6 +106,82 @@ def test_a_set_number_holds_for_the_problems_that_have_it(here, invoke, wrong):
     lay(here, {"problems/level1/21_Rows.py": sizeless, "sub/19_ReLU.py": wrong, "sub/21_Rows.py": wrong})
     assert invoke("batch", "sub", "--run", "r", "--set", "batch_size=2").exit_code == 0
     assert [record.problem.workload.settings for record in records("r")] == [{"batch_size": 2}, {}]
+
+
+def test_files_that_answer_no_problem_are_named_left_out_and_counted(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "notes.txt": "x", "level_1_problem_999_sample_0_kernel.py": failing})
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 0
+    assert "left out    notes.txt: There is no problem 'notes'" in result.stderr
+    assert "left out    level_1_problem_999_sample_0_kernel.py: There is no problem" in result.stderr
+    assert "1 submissions, judged now: 1 failed\n2 files answer no problem and were left out: " in result.stdout
+    assert [record.submission.path for record in records("r")] == ["19_ReLU/0.py"]
+
+
+def test_a_strict_batch_refuses_a_file_that_answers_no_problem(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "notes.txt": "x"})
+    result = invoke("batch", "sub", "--run", "r", "--strict")
+    assert result.exit_code == 2
+    assert "notes.txt: There is no problem 'notes'" in result.stderr
+    assert not (here / "runs").exists()
+
+
+# A part of the problems
+
+
+def test_only_the_problems_that_are_named_are_judged_and_count(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "20_Raising/0.py": failing})
+    assert invoke("batch", "sub", "--run", "r", "--only", "1-19").exit_code == 0
+    assert [record.problem.name for record in records("r")] == ["19_ReLU"]
+    assert open_run("r").manifest.problems == ("level1/19_ReLU",)
+    assert invoke("batch", "sub", "--run", "r", "--only", "level1/20-30").exit_code == 3  # it raises
+    assert open_run("r").manifest.problems == ("level1/19_ReLU", "level1/20_Raising")
+
+
+def test_only_what_nothing_answers_is_refused(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing})
+    result = invoke("batch", "sub", "--run", "r", "--only", "20_Raising")
+    assert result.exit_code == 2
+    assert "none of the 1 submissions answers a problem that --only names" in result.stderr
+    result = invoke("batch", "sub", "--run", "r", "--only", "30-40")
+    assert "There is no problem with a number from 30 to 40" in result.stderr
+
+
+def test_a_subset_of_the_same_problems_continues_a_run_and_a_changed_problem_does_not(here, invoke, failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing})
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    relu = (here / "problems/level1/19_ReLU.py").read_text()
+    lay(here, {"subset/level1/19_ReLU.py": relu, "sub/19_ReLU/1.py": failing})
+    assert "judged now: 1 failed" in invoke("batch", "sub", "--run", "r", "--problems", "subset").stdout
+    lay(here, {"subset/level1/19_ReLU.py": relu + "# changed"})
+    result = invoke("batch", "sub", "--run", "r", "--problems", "subset")
+    assert result.exit_code == 2
+    assert "the hash of level1/19_ReLU is" in result.stderr
+
+
+# Two folders with the same names
+
+
+def test_another_folder_with_the_same_names_is_refused_until_it_is_said_what_is_meant(here, invoke, wrong, failing):
+    lay(here, {"a/19_ReLU/0.py": wrong, "b/19_ReLU/0.py": failing})
+    assert invoke("batch", "a", "--run", "r").exit_code == 0
+    result = invoke("batch", "b", "--run", "r")
+    assert result.exit_code == 2
+    assert "run r has a verdict on another text named 19_ReLU/0.py, not from b: --model NAME keeps" in result.stderr
+    assert [record.verdict.kind for record in records("r")] == ["wrong"]
+    assert invoke("batch", "b", "--run", "r", "--model", "b").exit_code == 0
+    assert [(record.submission.model, record.verdict.kind) for record in records("r")] == [
+        ("", "wrong"),
+        ("b", "failed"),
+    ]
+
+
+def test_fresh_judges_everything_again_and_the_new_verdict_counts(here, invoke, wrong, failing):
+    lay(here, {"a/19_ReLU/0.py": wrong, "b/19_ReLU/0.py": failing})
+    assert invoke("batch", "a", "--run", "r").exit_code == 0
+    assert "judged now: 1 failed" in invoke("batch", "b", "--run", "r", "--fresh").stdout
+    assert [record.verdict.kind for record in records("r")] == ["failed"]
+    assert "judged now: 1 failed" in invoke("batch", "b", "--run", "r", "--fresh").stdout
 
 
 # Resuming, shards
@@ -158,18 +238,18 @@ def test_shards_cover_everything_once(here, invoke, failing):
 
 @pytest.fixture
 def examine_failing(monkeypatch):
-    """Makes the first `times` examinations of submissions whose path holds `part` meet a fault of the machine."""
+    """Makes the first `times` examinations of submissions with any of `parts` in their path meet a machine's fault."""
 
-    def install(part: str, *, times: int) -> list[str]:
+    def install(*parts: str, times: int) -> list[str]:
         met: list[str] = []
 
         def failing_examine(draft, **options):
-            if part in draft.submission.path and len(met) < times:
+            if any(part in draft.submission.path for part in parts) and len(met) < times:
                 met.append(draft.submission.path)
                 raise ToolchainError("g++ cannot be found: install it or mend the PATH.")
             examine(draft, **options)
 
-        monkeypatch.setattr("harness.pipeline.run.examine", failing_examine)
+        monkeypatch.setattr("harness.controller.evaluate.examine", failing_examine)
         return met
 
     return install
@@ -188,12 +268,12 @@ def test_a_fault_that_stays_is_kept_as_one_and_tried_again_by_the_next_start(
     here, invoke, wrong, failing, examine_failing
 ):
     lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
-    met = examine_failing("0.py", times=2)
+    met = examine_failing("0.py", "control.py", times=3)
     result = invoke("batch", "sub", "--run", "r")
     assert result.exit_code == 3
     assert result.stderr.endswith("give the same command again once that is mended\n")
     assert "1 could not be judged" in result.stdout
-    assert len(met) == 2
+    assert met == ["19_ReLU/0.py", "19_ReLU/0.py", "control.py"]
     kept = {record.submission.path: record.verdict for record in records("r")}
     assert kept["19_ReLU/0.py"].kind == "infrastructure"
     assert kept["19_ReLU/0.py"].detail == "g++ cannot be found: install it or mend the PATH."
@@ -201,13 +281,48 @@ def test_a_fault_that_stays_is_kept_as_one_and_tried_again_by_the_next_start(
     assert sorted(record.verdict.kind for record in records("r")) == ["failed", "wrong"]
 
 
+def test_a_fault_that_stays_and_that_a_submission_of_ours_does_not_meet_is_the_submission_s_own(
+    here, invoke, wrong, failing, examine_failing
+):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
+    examine_failing("0.py", times=1000)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 0
+    kept = {record.submission.path: record.verdict for record in records("r")}
+    assert set(kept) == {"19_ReLU/0.py", "19_ReLU/1.py"}
+    assert (kept["19_ReLU/0.py"].kind, kept["19_ReLU/0.py"].reason) == ("failed", "protocol")
+    assert "not with a submission of ours: g++ cannot be found" in kept["19_ReLU/0.py"].detail
+
+
+def test_a_fault_that_goes_once_ours_has_not_met_it_is_nobody_s(here, invoke, wrong, failing, examine_failing):
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
+    met = examine_failing("0.py", times=2)
+    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    assert met == ["19_ReLU/0.py", "19_ReLU/0.py"]
+    kept = {record.submission.path: record.verdict for record in records("r")}
+    assert (kept["19_ReLU/0.py"].kind, kept["19_ReLU/0.py"].reason) != ("failed", "protocol")
+
+
+def test_a_crowd_that_meets_faults_does_not_end_the_batch_where_a_submission_of_ours_meets_none(
+    here, invoke, wrong, failing, examine_failing
+):
+    crowd = {f"19_ReLU/hostile{number}.py": failing for number in range(12)}
+    lay(here / "sub", {**crowd, "19_ReLU/zz.py": wrong})
+    met = examine_failing("hostile", times=12)
+    result = invoke("batch", "sub", "--run", "r")
+    assert result.exit_code == 0
+    assert len(met) == 12
+    assert len(records("r")) == 13
+    assert {record.verdict.kind for record in records("r")} == {"failed", "wrong"}
+
+
 def test_a_machine_that_judges_nothing_ends_the_batch(here, invoke, failing, examine_failing):
     lay(here / "sub", {f"19_ReLU/{number}.py": failing for number in range(30)})
     met = examine_failing(".py", times=1000)
     result = invoke("batch", "sub", "--run", "r")
     assert result.exit_code == 3
-    assert "10 submissions in a row could not be judged, the last because: g++ cannot be found" in result.stderr
-    assert len(met) <= 30, "nothing is tried again on such a machine"
+    assert "submissions in a row could not be judged, the last because: g++ cannot be found" in result.stderr
+    assert len(met) <= 31, "nothing is tried again on such a machine; one of them is ours"
     assert records("r") == []
 
 
@@ -461,3 +576,26 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
         assert record.verdict.kind == KINDS.get(name, "failed"), record.verdict
         assert (record.timing is not None) == (name == "right")
         assert (run.artifacts(record) / "submission.txt").read_text() == texts[name]
+
+
+# Stock's word
+
+
+@pytest.mark.slow
+def test_a_sample_is_told_first_and_confirmed_by_stock_then_and_so_is_what_ranks_first(here, invoke, monkeypatch):
+    lay(here / "sub", {"19_ReLU/0.py": COMPILED})
+    monkeypatch.setattr("harness.controller.evaluate.ONE_IN", 1)
+    result = invoke("batch", "sub", "--run", "r", "--audit", "sample")
+    assert "judged now: 1 correct" in result.stdout
+    assert result.stdout.endswith("stock was asked about 1 of them and agreed\n")
+    assert [(line["verdict"]["kind"], line["confirmed"]) for line in lines(here / "runs/r")] == [
+        ("correct", "none"),
+        ("correct", "stock"),
+    ]
+    assert invoke("batch", "sub", "--run", "s", "--audit", "none").exit_code == 0
+    assert "unconfirmed by stock" in invoke("leaderboard", "s").stdout
+    confirmed = invoke("runs", "confirm", "s", "--problems", "problems", "--device", "cpu")
+    assert confirmed.exit_code == 0, confirmed.output
+    assert "1 confirmed" in confirmed.stdout
+    assert "unconfirmed" not in invoke("leaderboard", "s").stdout
+    assert "nothing is left to ask" in invoke("runs", "confirm", "s", "--problems", "problems").stdout

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.build.cache import ArtifactCache
 from harness.cli.cache import cache
+from harness.compile.cache import ArtifactCache
 from harness.schema import BuildFailure
 
 

@@ -14,6 +14,9 @@ from harness.cli import doctor
 from harness.cli.doctor import Diagnosis, Finding, show
 from harness.errors import MachineError, SandboxError, ToolchainError
 from harness.sandbox import Confinement
+from harness.schema import Correct, Device, Environment, Flag, ProblemRef, Record, SubmissionRef
+from harness.schema.record import DIFFERED
+from harness.store import Manifest, open_run
 
 
 def _invoke(*arguments: str) -> Result:
@@ -76,27 +79,27 @@ def test_this_machine_is_described_and_can_judge() -> None:
 
 
 def test_a_machine_without_a_compiler_cannot_judge_and_hears_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.cxx_compiler", _raise(ToolchainError("none")))
+    monkeypatch.setattr("harness.compile.cxx_compiler", _raise(ToolchainError("none")))
     result = _invoke()
     assert result.exit_code == 3
     assert "apt-get install g++" in result.stdout
 
 
 def test_without_torch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.find_torch", _raise(ToolchainError("none")))
+    monkeypatch.setattr("harness.compile.find_torch", _raise(ToolchainError("none")))
     finding = doctor.find_torch_build(gpu_present=False)
     assert (finding.state, finding.mend) == ("missing", 'pip install "torch>=2.6"')
 
 
 def test_a_gpu_is_named_with_its_driver(nvml: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.find_torch", _torch_for("12.8"))
+    monkeypatch.setattr("harness.compile.find_torch", _torch_for("12.8"))
     finding = doctor.find_gpu()
     assert finding.state == "ok"
     assert finding.found == "2 x NVIDIA H200, 141 GiB, driver 550.54.15 (CUDA up to 12.4)"
 
 
 def test_a_driver_too_old_for_torch_is_noticed(nvml: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.find_torch", _torch_for("13.0"))
+    monkeypatch.setattr("harness.compile.find_torch", _torch_for("13.0"))
     finding = doctor.find_gpu()
     assert finding.state == "limited"
     assert "too old" in finding.found
@@ -111,13 +114,13 @@ def test_without_a_gpu_emulation_is_named(nvml: types.ModuleType, monkeypatch: p
 
 
 def test_a_cpu_build_of_torch_beside_a_gpu_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.find_torch", _torch_for(None))
+    monkeypatch.setattr("harness.compile.find_torch", _torch_for(None))
     assert doctor.find_torch_build(gpu_present=True).state == "limited"
     assert doctor.find_torch_build(gpu_present=False).state == "ok"
 
 
 def test_nvcc_is_missed_only_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.build.find_toolkit", lambda: None)
+    monkeypatch.setattr("harness.compile.find_toolkit", lambda: None)
     assert doctor.find_nvcc(gpu_present=False).state == "ok"
     missed = doctor.find_nvcc(gpu_present=True)
     assert (missed.state, "CUDA_HOME" in (missed.mend or "")) == ("limited", True)
@@ -216,3 +219,33 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert str(tmp_path) in cache.found
     assert disk.state == "limited"
     assert "harness cache clear" in (disk.mend or "")
+
+
+def _keep(name: str, *, flags: tuple[Flag, ...] = ()) -> None:
+    record = Record(
+        problem=ProblemRef(set="level1", name="19_ReLU", sha256="0" * 64),
+        submission=SubmissionRef(path="a.py", sha256="1" * 64),
+        device=Device(kind="cpu", name="a CPU"),
+        verdict=Correct(trials=3),
+        confirmed="stock",
+        flags=flags,
+        environment=Environment(harness="0", python="3", torch="2"),
+        judged_at="2026-01-01T00:00:00+00:00",
+    )
+    with open_run(name, create=True, manifest=Manifest(created="2026", harness="0", settings={})) as run:
+        run.append(record)
+
+
+def test_a_fast_build_that_differed_from_stock_raises_the_alarm(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert list(doctor.find_fast_builds()) == []
+    _keep("good")
+    (finding,) = doctor.find_fast_builds()
+    assert (finding.state, finding.found) == ("ok", "stock was asked about 1 verdicts and agreed")
+    _keep("bad", flags=(Flag(rule=DIFFERED, severity="warn", detail="d"),))
+    (finding,) = doctor.find_fast_builds()
+    assert finding.state == "limited"
+    assert "1 of 2 verdicts were others over stock's build, in bad" in finding.found
+    assert "harness runs show bad" in (finding.mend or "")

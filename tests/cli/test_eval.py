@@ -1,14 +1,20 @@
 import json
 import shutil
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import main
+from harness.controller import session as session_module
+from harness.controller.evaluate import evaluate
 from harness.errors import ToolchainError
-from harness.pipeline import session as session_module
-from harness.pipeline.evaluate import evaluate
 from harness.schema import Record
 from harness.store import open_run
 
@@ -43,7 +49,7 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
     assert all({"rule", "severity", "detail"} <= flag.keys() for flag in record["flags"])
     assert record["flags"]
     assert record["sandbox"].keys() == {"layers", "missing"}
-    assert list(record["phases_s"]) == ["extract", "screen", "build", "audit", "load", "check", "time"]
+    assert list(record["phases_s"]) == ["extract", "screen", "build", "audit", "load", "check", "time", "alone"]
     assert {"torch", "cuda", "driver", "gpu", "host", "clocks"} <= record["environment"].keys()
     assert Record.model_validate(record).timing is not None
     assert "\x1b" not in stderr
@@ -156,7 +162,7 @@ def test_a_run_that_cannot_take_the_record_is_said_before_anything_is_judged(inv
     if spoil == "newer":
         manifest.write_text(manifest.read_text().replace('"schema_version": 1', '"schema_version": 2'))
     before = (here / "runs/mine/records.jsonl").read_bytes()
-    monkeypatch.setattr("harness.pipeline.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
     result = invoke("eval", "failing.py", *relu("--run", "mine", "--timeout", "7"))
     assert result.exit_code == 2
     assert ("newer harness" if spoil == "newer" else "timeout_s is 60.0 there and 7.0 here") in result.stderr
@@ -188,7 +194,7 @@ def fill(disk: Path) -> None:
 
 
 def test_a_disk_that_is_full_is_status_3_before_anything_is_judged(invoke, here, monkeypatch):
-    monkeypatch.setattr("harness.pipeline.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
     with tiny_disk(here / "small", "64k"):
         fill(here / "small")
         result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
@@ -207,7 +213,7 @@ def test_a_disk_that_fills_up_is_status_3_with_the_record_printed_and_no_half_of
                 fill(here / "small")
                 return evaluated
 
-            patch.setattr("harness.pipeline.evaluate.evaluate", judge_and_fill)
+            patch.setattr("harness.controller.evaluate.evaluate", judge_and_fill)
             result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
         assert result.exit_code == 3
         assert judged(result).verdict.kind == "wrong"
@@ -232,7 +238,7 @@ def one_sentence(stderr: str) -> bool:
         (["absent.py", *relu()], "There is no file absent.py"),
         (["problems", *relu()], "problems is a folder"),
         (["right.py", "--problem", "19_RELU"], "did you mean level1/19_ReLU?"),
-        (["right.py", "--problem", "absent.py"], "There is no problem"),
+        (["right.py", "--problem", "absent.py"], "There is no file absent.py"),
         (["right.py", *relu(), "--problems", "absent"], "There are no problems at absent"),
         (["right.py", "--problem", "modelless.py"], "defines no Model"),
         (["right.py", "--problem", "broken.py"], "is not valid Python on line 1"),
@@ -291,7 +297,7 @@ def test_a_problem_that_raises_is_the_problems_fault_and_no_verdict(here, invoke
 
 
 def test_a_missing_compiler_is_status_3(here, invoke, shared_session, monkeypatch):
-    def missing(*_):
+    def missing(*_, **__):
         raise ToolchainError("g++ cannot be found: install it or mend the PATH.")
 
     monkeypatch.setattr(shared_session, "build", missing)
@@ -328,3 +334,68 @@ def test_a_flag_that_does_not_exist_is_bad_usage(invoke, here, command):
 def test_a_flag_that_exists_rejects(invoke):
     verdict = judged(invoke("eval", "right.py", *relu("--json", "--reject", "no-custom-kernel"))).verdict
     assert (verdict.kind, verdict.rule) == ("rejected", "no-custom-kernel")
+
+
+# Several, standard input, and every time a file is saved
+
+
+def test_several_are_judged_in_one_session_and_shown_side_by_side(invoke, here):
+    (here / "other.py").write_text((here / "right.py").read_text())
+    result = invoke("eval", "right.py", "wrong.py", "other.py", *relu("--json"))
+    assert result.exit_code == 1
+    kinds = [each["verdict"]["kind"] for each in json.loads(result.stdout)]
+    assert kinds == ["correct", "wrong", "correct"]
+    result = invoke("eval", "right.py", "other.py", *relu())
+    assert result.exit_code == 0
+    assert "over the reference" in result.stdout
+    assert result.stdout.count(" CORRECT ") == 2
+
+
+def test_two_that_are_compared_are_compared_with_each_other(invoke, here):
+    (here / "slow.py").write_text((here / "right.py").read_text().replace("0.004", "0.016"))
+    result = invoke("compare", "right.py", "slow.py", *relu())
+    assert result.exit_code == 0
+    assert "times as long as slow.py: right.py is faster" in result.stdout
+    assert invoke("compare", "right.py", *relu()).exit_code == 2
+
+
+def test_a_submission_may_come_on_standard_input(here, start):
+    process = start(["eval", "-", *relu(), "--device", "cpu", "--json", "--timing", "0"], cwd=here)
+    process.communicate(timeout=120)
+    assert process.returncode == 1, "its standard input is empty"
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "eval", "-", *relu(), "--device", "cpu", "--json", "--timing", "0"],
+        input=(here / "right.py").read_text(), cwd=here, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["submission"]["path"] == "stdin"
+
+
+def test_what_is_watched_is_judged_again_when_it_is_saved(here, start):
+    process = start(["eval", "wrong.py", *relu(), "--device", "cpu", "--timing", "0", "--watch", "--run", "w"], here)
+    try:
+        wait_for(lambda: recorded(here) == ["wrong"], process)
+        (here / "wrong.py").write_text((here / "right.py").read_text())
+        wait_for(lambda: recorded(here) == ["wrong", "correct"], process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    *_, before, latest = [line for line in stdout.splitlines() if line[2:3] == ":"]
+    assert "  wrong " in before
+    assert "  correct " in latest
+    shown = CliRunner().invoke(main, ["runs", "show", "w", "--history"]).stdout.splitlines()
+    assert [line.split()[2:5] for line in shown] == [["text", "1", "wrong"], ["text", "2", "correct"]]
+
+
+def recorded(here: Path) -> list[str]:
+    path = here / "runs/w/records.jsonl"
+    return [json.loads(line)["verdict"]["kind"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def wait_for(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not true():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

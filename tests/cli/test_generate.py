@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from scripted_server import Act, Fail, Hang, Reset, Say, Script, Server
 
+from harness.controller import session as session_module
 from harness.generate import asking as asking_module
 from harness.intake import read_folder
-from harness.pipeline import session as session_module
 from harness.schema.generation import Generation
 from harness.store import open_run
 
@@ -360,8 +360,8 @@ def test_a_judge_that_cannot_be_started_ends_the_asking_too(here, invoke, serve,
 
 
 def test_a_fault_of_the_machine_is_tried_again_and_ends_the_conversation(here, invoke, serve, answers, monkeypatch):
+    from harness.controller.evaluate import examine
     from harness.errors import ToolchainError
-    from harness.pipeline.evaluate import examine
 
     met = []
 
@@ -371,7 +371,7 @@ def test_a_fault_of_the_machine_is_tried_again_and_ends_the_conversation(here, i
             raise ToolchainError("g++ cannot be found: install it or mend the PATH.")
         examine(draft, **options)
 
-    monkeypatch.setattr("harness.pipeline.run.examine", failing_examine)
+    monkeypatch.setattr("harness.controller.evaluate.examine", failing_examine)
     server = serve(improving(answers))
     result = invoke(*command(server, "--samples", "2", "--turns", "2", name="run"))
     assert result.exit_code == 3
@@ -379,7 +379,7 @@ def test_a_fault_of_the_machine_is_tried_again_and_ends_the_conversation(here, i
     assert met == [0, 0]
     kinds = {(one.submission.sample, one.submission.turn): one.verdict.kind for one in open_run("r").records()}
     assert kinds == {(0, 0): "infrastructure", (1, 0): "failed", (1, 1): "wrong"}
-    monkeypatch.setattr("harness.pipeline.run.examine", examine)
+    monkeypatch.setattr("harness.controller.evaluate.examine", examine)
     assert invoke(*command(server, "--samples", "2", "--turns", "2", name="run")).exit_code == 0
     kinds = {(one.submission.sample, one.submission.turn): one.verdict.kind for one in open_run("r").records()}
     assert kinds == {(sample, turn): kind for sample in (0, 1) for turn, kind in enumerate(("failed", "wrong"))}

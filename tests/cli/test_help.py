@@ -1,6 +1,8 @@
 import importlib
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -10,6 +12,7 @@ from harness import __version__
 from harness.cli import COMMANDS, Entry, main
 from harness.errors import DeviceError, InputError, MachineError
 
+ROOT = Path(__file__).parents[2]
 HEAVY = ["torch", "numpy", "pydantic", "rich", "openai", "datasets", "ninja"]
 
 
@@ -123,3 +126,28 @@ def test_a_status_that_a_command_chose_stays(run_raising):
 @pytest.mark.parametrize("arguments", [["no-such-command"], ["--no-such-option"], ["leaderboard"], []])
 def test_bad_usage_is_status_2(arguments):
     assert CliRunner().invoke(main, arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [("pydantic", ["runs", "show", "absent"]), ("rich", ["runs", "list"])],
+)
+def test_a_package_that_is_missing_is_named_with_what_brings_it(module, command, tmp_path):
+    (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError(name='{module}')")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *command], env=environment, capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 3
+    assert f"{module} is not installed for " in done.stderr
+    assert "pip install 'kernel-harness' brings it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes_commands_as_the_readme_says(shell):
+    environment = os.environ | {"_HARNESS_COMPLETE": f"{shell}_source"}
+    script = "import sys; sys.argv = ['harness']; from harness.cli import main; main(prog_name='harness')"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "_HARNESS_COMPLETE" in done.stdout

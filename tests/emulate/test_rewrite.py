@@ -219,11 +219,48 @@ def test_a_compiler_error_keeps_the_candidates_line(compile_emulated: Callable[.
     assert "candidate.cu:4:" in result.stderr  # type: ignore[attr-defined]
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece",
-    ["k<<<", "k<", "(", ")<<<1>>>(", "a[<<<", "__shared__ ", "{", "namespace{", "alignas(", "k<<<1,1>>>(NULL,", "#"],
+    [
+        "k<<<",
+        "k<",
+        "(",
+        ")<<<1>>>(",
+        "a[<<<",
+        "__shared__ ",
+        "{",
+        "namespace{",
+        "alignas(",
+        "k<<<1,1>>>(NULL,",
+        "#",
+        "x=",
+        "-",
+        '\\"',
+        "\\'",
+        "x>>>><<<",
+        "(k)<<<1>>>(x)",
+        "__shared__ a ",
+        'R"x',
+        "/**/ ",
+        "1'",
+        "a::",
+        "f(x)",
+    ],
 )
 def test_nonsense_of_any_length_is_read_in_one_pass(piece: str) -> None:
     source = piece * (100_000 // len(piece))
     assert isinstance(rewritten_or_refused(source), str)
+
+
+@pytest.mark.timeout(60)
+def test_launches_within_launches_are_read_once() -> None:
+    nested = "(" * 5000 + "k" + ")<<<1,1>>>(NULL)" * 5000
+    assert len(rewritten_or_refused(nested)) < 100 * len(nested)
+    around = "k<<<1,1>>>(" * 5000 + "NULL," * 20_000 + ")" * 5000
+    assert "nullptr" in rewritten_or_refused(around)
+
+
+def test_more_than_a_million_characters_are_refused() -> None:
+    with pytest.raises(NotEmulated, match="1,048,576 characters"):
+        rewrite(" " * ((1 << 20) + 1))

@@ -4,11 +4,11 @@ import hashlib
 
 import pytest
 
+from harness.controller.evaluate import evaluate
+from harness.controller.session import Session, choose_devices, open_session
 from harness.generate.prompts import load_templates
-from harness.pipeline.evaluate import evaluate
-from harness.pipeline.session import Session, choose_devices, open_session
-from harness.pipeline.settings import Settings
 from harness.schema import Problem, Record, Submission
+from harness.settings import Settings
 
 SMALL = {
     "1_add": {"rows": 33, "columns": 1000},

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.pipeline.session import Session, open_session
-from harness.pipeline.settings import Settings
+from harness.controller.session import Session, open_session
+from harness.settings import Settings
 
 OUTPUTS = Path(__file__).parent.parent / "data" / "tool_output"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import read_problem
+from harness.controller.evaluate import evaluate
+from harness.controller.inspection import Inspection, worth_inspecting
 from harness.inspect import Invocation
 from harness.inspect import tools as tools_module
 from harness.intake import extract, read_submission
-from harness.pipeline.evaluate import evaluate
-from harness.pipeline.inspecting import Inspection, worth_inspecting
 from harness.schema import Candidate, Correct, Failed, Infrastructure, Problem, Wrong
 from harness.schema.record import ToolReport
 

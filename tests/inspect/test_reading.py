@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.build import to_candidate_lines
+from harness.compile import to_candidate_lines
+from harness.controller.inspection import without_folders
 from harness.inspect import address_sanitizer, compute_sanitizer, nsight_compute, to_report
-from harness.pipeline.inspecting import without_folders
 from harness.schema import BuildRequest
 
 SOURCE = "\n".join(f"// line {number}" for number in range(1, 21))

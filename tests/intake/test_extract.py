@@ -334,3 +334,10 @@ def test_a_document_cut_anywhere_yields_a_whole_block_or_none(cut: int) -> None:
     assert isinstance(whole, Candidate)
     outcome = extract(made(document.text[:cut])).outcome
     assert isinstance(outcome, Failed) or outcome.source == whole.source
+
+
+def test_a_kernel_without_python_is_told_what_is_wanted():
+    text = "#include <torch/extension.h>\n__global__ void k(float* x) { x[0] = 1; }\n"
+    failed = extract(Submission(path="relu.cu", sha256="0" * 64, text=text)).outcome
+    assert (failed.stage, failed.reason) == ("extract", "missing")
+    assert "defines ModelNew and builds its kernel, by load_inline" in failed.detail

@@ -1,6 +1,7 @@
 """Submissions on disk: names, tables, and what cannot be used."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,31 @@ def test_names_of_level_4_have_hyphens(tmp_path: Path) -> None:
         (f"level4/{name}_sample_2.py", f"level4/{name}", 2, ""),
         (f"{name}/attempt.txt", name, 0, ""),
     ]
+
+
+# What is no file
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "zeros.py").symlink_to("/dev/zero")
+    (tmp_path / "terminal.py").symlink_to("/dev/tty")
+    with (tmp_path / "giant.py").open("wb") as file:
+        file.truncate(1 << 40)
+    for name, words in (
+        ("pipe", "no regular"),
+        ("zeros", "no regular"),
+        ("giant", "larger than"),
+        ("terminal", "terminal"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read_submission(tmp_path / f"{name}.py")
+    with pytest.raises(InputError, match="is a folder"):
+        read_submission(tmp_path)
+
+
+def test_a_pipe_beside_a_submission_says_nothing_of_it(tmp_path):
+    (tmp_path / "19_ReLU.py").write_text("x = 1\n")
+    os.mkfifo(tmp_path / "19_ReLU.json")
+    os.mkfifo(tmp_path / "20_Other.py")
+    assert [one.path for one in read_folder(tmp_path)] == ["19_ReLU.py"]

@@ -176,6 +176,7 @@ UNSEEN = [
     ("no-work", "class A:\n    def forward(self, x):\n        if x is None: return x\n        return x + 1"),
     ("environment", "import os; os.environ['MAX_JOBS'] = '1'"),
     ("files-written", "open('x', 'rb')"),
+    ("files-written", "import pathlib; pathlib.Path('x.cu').write_text('y')"),
     ("private-paths", "s = 'problems'"),
     ("reference", "class Model: pass"),
     (

@@ -14,8 +14,8 @@ from harness.judge.judge import Bench, Finding, judge
 from harness.judge.problem import load_problem
 from harness.judge.subject import Round, Trace
 from harness.judge.timing import Plan
-from harness.wire.memory import HostArena, view
-from harness.wire.values import decode
+from harness.transport.memory import HostArena, view
+from harness.transport.values import decode
 
 
 class FunctionSubject:
@@ -46,7 +46,10 @@ class FunctionSubject:
     def wake(self) -> None:
         pass
 
-    def round(self, slots: Sequence[int], *, seed: int) -> Round:
+    def settle(self) -> None:
+        pass
+
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
         self.rounds += 1
         torch.manual_seed(seed)
         started = time.monotonic()
@@ -60,7 +63,7 @@ class FunctionSubject:
     def survey(self, calls: Sequence[int]) -> None:
         pass
 
-    def outputs(self, calls: Sequence[int]) -> list[Any]:
+    def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
         return [self._outputs[call] for call in calls]
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
@@ -68,6 +71,9 @@ class FunctionSubject:
 
     def trace(self, slots: Sequence[int]) -> Trace:
         return Trace(us=0.0, calls=len(slots), kernels=())
+
+    def end(self) -> None:
+        self.detach()
 
 
 class QuietDevice:
@@ -80,6 +86,9 @@ class QuietDevice:
         pass
 
     def trim(self) -> None:
+        pass
+
+    def settle(self) -> None:
         pass
 
     def awake(self) -> AbstractContextManager[None]:

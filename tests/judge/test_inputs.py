@@ -5,7 +5,7 @@ import torch
 
 from harness.judge import inputs as module
 from harness.judge.inputs import RED_ZONE, STRESS, InputSets, stressed
-from harness.wire.memory import HostArena
+from harness.transport.memory import HostArena
 
 BASE = torch.rand(24, 35)
 LAYOUTS = {

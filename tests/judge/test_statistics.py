@@ -68,3 +68,15 @@ def test_one_outlier_moves_nothing():
 )
 def test_a_conclusion_is_what_the_interval_allows(low, high, said):
     assert conclusion(Interval(value=(low + high) / 2, low=low, high=high)) == said
+
+
+def test_the_interval_is_as_wide_as_that_of_a_median_at_95_percent():
+    """The asymptotic standard error of a median of n normal values is sqrt(pi / 2) sigma / sqrt(n)."""
+    generator = np.random.default_rng(3)
+    count, sigma = 400, 0.01
+    widths = []
+    for _ in range(40):
+        found = median_ratio(np.exp(generator.normal(0, sigma, count)), np.ones(count))
+        widths.append(found.high - found.low)
+    half_width = 1.96 * np.sqrt(np.pi / 2) * sigma / np.sqrt(count)
+    assert np.mean(widths) == pytest.approx(2 * half_width, rel=0.08)  # 90% would be narrower by 16%

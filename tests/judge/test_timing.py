@@ -1,6 +1,5 @@
 """Rounds: what is written when, what is verified, and what the clock makes of it."""
 
-import itertools
 import random
 from contextlib import nullcontext
 
@@ -12,18 +11,26 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
-from harness.judge.timing import Plan, Reading, Samples, conditions, measure, sets_for
+from harness.judge.timing import Plan, Reading, Samples, Side, beside_and_alone, conditions, measure, sets_for
 from harness.schema import Interval
-from harness.wire.memory import HostArena
+from harness.transport.memory import HostArena
 
 
 class Recorder:
-    """A subject whose calls take no time but are written down, with what the slots held then."""
+    """A subject whose calls take made-up time and are written down, with what the slots held then."""
 
-    def __init__(self, log, name):
-        self.log, self.name, self.frozen = log, name, False
+    def __init__(self, log, name, clock):
+        self.log, self.name, self.clock, self.frozen = log, name, clock, False
         self.other = None
         self.call_device_ms = None
+        self.call_s = 1e-3
+        self.inputs = None
+
+    def attach(self, sets):
+        self.inputs = sets
+
+    def detach(self):
+        self.inputs = None
 
     def freeze(self):
         self.frozen = True
@@ -31,20 +38,30 @@ class Recorder:
     def wake(self):
         self.frozen = False
 
-    def round(self, slots, *, seed):
+    def round(self, slots, *, seed, hold):
+        assert hold
         assert not self.frozen
         assert self.other is None or self.other.frozen
         seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
         self.log.append((self.name, list(slots), seen))
         device_ms = None if self.call_device_ms is None else self.call_device_ms * len(slots)
-        return Round(1e-3 + 1e-3 * len(slots), len(slots), device_ms)
+        self.clock.now += 1e-3 + self.seconds(slots)
+        self.frozen = True
+        return Round(0.0, len(slots), device_ms)
+
+    def settle(self):
+        assert self.frozen
+
+    def seconds(self, slots):
+        return self.call_s * len(slots)
 
     def snapshot(self, calls):
         assert self.frozen
 
     def survey(self, calls): ...
 
-    def outputs(self, calls):
+    def outputs(self, calls, *, like=None):
+        self.frozen = False
         return [None for _ in calls]
 
     def release(self, *, poison=False, trim=False):
@@ -60,11 +77,24 @@ class Quiet:
 
     def trim(self): ...
 
+    def settle(self): ...
+
     def awake(self):
         return nullcontext()
 
     def read(self):
         return None
+
+
+class Clock:
+    """Stands for the `time` module: only rounds, and looking, take time."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        self.now += 1e-6
+        return self.now
 
 
 def run(
@@ -75,32 +105,51 @@ def run(
     watched=False,
     plan=Plan(budget_s=0.0),  # noqa: B008  # frozen
     device_ms=(None, None),
+    kinds=(),
+    change=lambda candidate, reference: None,
+    alone=False,
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
 
-    def draw():
-        value = next(drawn)
+    def draw(kind):
+        value = next(drawn) * (1 if kind == "nominal" else -1)
         return Contents(lambda: [torch.full((8,), float(value))])
 
-    sets = InputSets([torch.zeros(8)], count, HostArena)
-    candidate, reference = Recorder(log, "candidate"), Recorder(log, "reference")
-    candidate.inputs = reference.inputs = sets
-    candidate.call_device_ms, reference.call_device_ms = device_ms
-    if watched:
-        reference.other = candidate
-    measured = measure(
-        candidate,
-        reference,
-        sets,
-        draw=draw,
-        device=Quiet(),
-        plan=plan,
-        tight=tight,
-        verify=verify,
-        choose=lambda calls: (calls - 1,),
-    )
-    sets.close()
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timing, "time", clock)
+        sides = [
+            Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], count, HostArena))
+            for name in ("candidate", "reference")
+        ]
+        candidate, reference = (side.subject for side in sides)
+        for side, ms in zip(sides, device_ms, strict=True):
+            side.subject.call_device_ms = ms
+            if not tight:
+                side.subject.attach(side.sets)
+            else:
+                side.sets.put_away()
+        if watched:
+            reference.other = candidate
+        change(candidate, reference)
+        try:
+            measured = measure(
+                *sides,
+                draw=draw,
+                kinds=kinds,
+                device=Quiet(),
+                plan=plan,
+                tight=tight,
+                verify=verify,
+                choose=lambda calls, rounds: (calls - 1,),
+            )
+            if alone:
+                alone(candidate, reference)
+                measured = beside_and_alone(measured, sides[1], draw=draw, device=Quiet())
+        finally:
+            for side in sides:
+                side.sets.close()
     return measured, log
 
 
@@ -139,20 +188,21 @@ def test_without_device_events_of_the_reference_those_of_the_candidate_are_not_a
     assert any(not slots for _, slots, _ in log)
 
 
-def test_the_last_round_gets_new_contents_half_way():
+def test_one_round_gets_new_contents_half_way():
     _, log = run(4)
-    first, second = log[-2:]
-    assert len(first[1]) == len(second[1]) == 2
+    (first, second) = [entry for entry in log if len(entry[1]) == 2]
     assert not set(first[1]) & set(second[1])
     assert min(second[2]) > max(first[2])  # values are counted up: what is called last was written last
 
 
-def test_the_last_call_of_verified_rounds_is_verified_with_what_was_written_there():
+def test_of_every_round_that_counts_the_last_call_is_verified_with_what_was_written_there():
     seen = []
-    _, log = run(4, verify=lambda subject, written, seed: seen.append(written))
-    assert seen
+    measured, log = run(4, verify=lambda subject, written, seed: seen.append(written))
+    assert len(seen) == measured.timing.rounds + 1
     assert all(call in (3, 1) for written in seen for call in written)
-    assert float(next(iter(seen[-1].values())).contents.get()[0][0]) == log[-1][2][-1]
+    called = [values[-1] for name, slots, values in log if name == "candidate" and len(slots) in (2, 4)]
+    for written in seen:
+        assert any(float(of.contents.get()[0][0]) in called for of in written.values())
 
 
 def test_where_memory_is_tight_one_side_gives_its_own_back_before_the_other_s_turn():
@@ -195,7 +245,7 @@ def test_who_lays_outputs_elsewhere_each_time_has_failed():
     def verify(subject, written, seed):
         raise Unsettled
 
-    with pytest.raises(SubjectFailed, match="could not be read in time"):
+    with pytest.raises(SubjectFailed, match="could not be held as they were"):
         run(2, verify=verify)
 
 
@@ -233,23 +283,20 @@ def test_repeatability_widens_the_interval_of_short_calls():
 
 
 def test_both_sides_are_asked_about_outputs_equally_often(monkeypatch):
-    monkeypatch.setattr(timing, "VERIFIED_SHARE", 1.0)
     asked = {"candidate": 0, "reference": 0}
 
-    def outputs(self, calls):
+    def outputs(self, calls, *, like=None):
         asked[self.name] += 1
         return [None for _ in calls]
 
     monkeypatch.setattr(Recorder, "outputs", outputs)
     measured, _ = run(4, verify=lambda subject, written, seed: subject.outputs(sorted(written)))
-    assert asked["reference"] == measured.timing.rounds
-    assert asked["candidate"] == measured.timing.rounds + 1  # the round that is split at the end
+    assert asked["reference"] == measured.timing.rounds + timing.WARM_UP_ROUNDS
+    assert asked["candidate"] == measured.timing.rounds + 1  # the round that is split
 
 
 def test_a_reference_whose_outputs_lie_elsewhere_each_time_is_timed_all_the_same(monkeypatch):
-    monkeypatch.setattr(timing, "VERIFIED_SHARE", 1.0)
-
-    def outputs(self, calls):
+    def outputs(self, calls, *, like=None):
         if self.name == "reference":
             raise Unsettled
         return [None for _ in calls]
@@ -259,16 +306,128 @@ def test_a_reference_whose_outputs_lie_elsewhere_each_time_is_timed_all_the_same
     assert len(measured.timing.reference_samples_ms) == measured.timing.rounds
 
 
-@pytest.mark.parametrize(("call_s", "longer"), [(8e-5, True), (2e-3, False)])
-def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(monkeypatch, call_s, longer):
-    now = itertools.count()
-    monkeypatch.setattr(timing.time, "monotonic", lambda: next(now) * 1e-3)
-    chance = random.Random(0)
+def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_is_held(monkeypatch):
+    events = []
+    for name in ("evict", "touch"):
+        monkeypatch.setattr(Quiet, name, lambda self, name=name: events.append(name))
+    monkeypatch.setattr(InputSets, "reveal", lambda self, slots: events.append("reveal"))
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(timing, "_stay_awake", lambda seconds: None)
+    monkeypatch.setattr(Clock, "monotonic", lambda self: events.append("clock") or self.now)
+    for name in ("wake", "round", "settle", "freeze"):
+        real = getattr(Recorder, name)
 
-    def round(self, slots, *, seed):
-        return Round(1e-3 + call_s * len(slots) * chance.uniform(0.8, 1.2), len(slots))
+        def noted(self, *arguments, name=name, real=real, **named):
+            events.append(name)
+            return real(self, *arguments, **named)
+
+        monkeypatch.setattr(Recorder, name, noted)
+    run(1)
+    first = events.index("wake")
+    assert events[first - 4 : first + 10] == [
+        "touch", "clock", "evict", "clock",
+        "wake", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "freeze",
+    ]  # fmt: skip
+
+
+def test_half_of_the_rounds_have_other_contents_on_both_sides_alike():
+    measured, log = run(1, kinds=("signed",), plan=Plan(budget_s=0.0))
+    assert measured.mine.nominal == measured.theirs.nominal
+    assert 0.4 <= sum(measured.mine.nominal) / len(measured.mine.nominal) <= 0.6
+    assert any(seen[0] < 0 for _, slots, seen in log if slots)
+
+
+@pytest.mark.parametrize("cheap", ["nominal", "others"])
+def test_what_is_better_on_one_sort_of_contents_counts_as_on_the_other(cheap):
+    def change(candidate, reference):
+        def seconds(slots):
+            negative = float(candidate.inputs.arguments(slots[0])[0][0]) < 0 if slots else False
+            return (2e-3 if negative == (cheap == "nominal") else 0.5e-3) * len(slots)
+
+        candidate.seconds = seconds
+        reference.call_s = 2e-3
+
+    measured, _ = run(4, kinds=("signed",), change=change)
+    assert measured.timing.speedup.high < 1.05
+    assert measured.timing.depends_on_values
+    assert measured.timing.rounds == len(measured.timing.candidate_samples_ms) < len(measured.mine.round_s)
+
+
+def test_a_single_call_that_gains_less_is_what_counts():
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
+        reference.call_s = 4e-5
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 3
+    assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
+
+
+def test_a_reference_that_was_slowed_counts_with_its_time_alone():
+    def beside(candidate, reference):
+        reference.call_s = 3e-3
+
+    def alone(candidate, reference):
+        reference.call_s = 1e-3
+
+    measured, _ = run(4, change=beside, alone=alone)
+    assert measured.timing.reference_alone_ms == pytest.approx(1.0, rel=0.1)
+    assert measured.timing.reference_slowed == pytest.approx(3.0, rel=0.1)
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_reference_that_takes_longer_alone_changes_nothing():
+    measured, _ = run(4, alone=lambda candidate, reference: setattr(reference, "call_s", 2e-3))
+    assert measured.timing.reference_slowed == 1.0
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_hand_over_that_was_lengthened_counts_as_it_is_alone(monkeypatch):
+    longer = {"s": 2e-3}
+    real = Recorder.round
+
+    def round(self, slots, *, seed, hold):
+        self.clock.now += longer["s"]
+        return real(self, slots, seed=seed, hold=hold)
 
     monkeypatch.setattr(Recorder, "round", round)
-    patient, _ = run(4, plan=Plan(budget_s=0.5, singles=True))
-    usual, _ = run(4, plan=Plan(budget_s=0.5))
-    assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.1)
+    measured, _ = run(4, alone=lambda candidate, reference: longer.update(s=0.0))
+    assert measured.timing.hand_over_ms == pytest.approx(1.0, rel=0.05)
+    assert measured.timing.candidate_ms == pytest.approx(1.5, rel=0.05)
+
+
+def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
+    looked = []
+    log = []
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timing, "time", clock)
+        sides = [Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], 2, HostArena)) for name in "ab"]
+        for side in sides:
+            side.subject.attach(side.sets)
+        measured = measure(
+            *sides,
+            draw=lambda kind: Contents(lambda: [torch.rand(8)]),
+            device=Quiet(),
+            plan=Plan(budget_s=0.0),
+            verify=lambda subject, written, seed: None,
+            intact=lambda side, slots: looked.append(side),
+            choose=lambda calls, rounds: (0,),
+        )
+        for side in sides:
+            side.sets.close()
+    assert looked == [sides[1]] * (measured.timing.rounds + timing.WARM_UP_ROUNDS)
+
+
+@pytest.mark.parametrize(("call_s", "longer"), [(8e-5, True), (2e-3, False)])
+def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s, longer):
+    chance = random.Random(0)
+
+    def change(*subjects):
+        for subject in subjects:
+            subject.seconds = lambda slots: call_s * len(slots) * chance.uniform(0.8, 1.2)
+
+    budget_s = 40 * (2e-3 + 8 * call_s)
+    patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change)
+    usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change)
+    assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)

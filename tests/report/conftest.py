@@ -65,6 +65,7 @@ def make_record(
         ),
         "timing": None if speedup is None else timing(speedup),
         "builds": (BuildSummary(name="relu", toolchain="slim", cached=False, seconds=1.71, cpu_seconds=3.3),),
+        "confirmed": "stock",
         "sandbox": SandboxReport(layers=("namespaces", "landlock", "seccomp")),
         "phases_s": {"extract": 0.001, "screen": 0.004, "build": 1.72, "load": 3.4, "run": 0.35, "time": 2.1},
         "environment": Environment(harness="0.1.0", python="3.12.1", torch="2.11.0+cu130"),

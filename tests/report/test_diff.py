@@ -152,3 +152,16 @@ def test_devices_that_differ_are_said_to_differ(timed):
     text = drawn(found, 120)
     assert "not the same device (NVIDIA H200; A100\\x1b[31m)" in text
     assert "\x1b" not in text
+
+
+def test_whether_b_is_better_is_told_by_a_paired_test_and_else_said_not_to_be(timed, make_record):
+    problems = [f"level1/{n}_A" for n in range(8)]
+    slow = side(*(timed(1.0, problem=each, seed=n) for n, each in enumerate(problems)))
+    quick = side(*(timed(1.5, problem=each, seed=n) for n, each in enumerate(problems)))
+    found = diff(slow, quick)
+    assert found.speed.better == "B"
+    assert found.speed.p == 2 / 2**8
+    assert found.solved.better is None
+    assert "Is B better than A? solved: cannot be told (p = 1, 8 problems); speed-up: B is better" in drawn(found, 200)
+    few = diff(side(timed(1.0)), side(timed(1.5)))
+    assert few.speed.better is None

@@ -16,8 +16,10 @@ from harness.report.metrics import (
     geometric_mean_of_each,
     geometric_means,
     medians,
+    paired_p,
     pass_at_k,
     ratio_of_speedups,
+    spread,
 )
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=14)
@@ -200,3 +202,40 @@ def test_medians_of_resamples_are_distributed_as_those_of_drawn_resamples(n):
     assert set(quick.tolist()) <= {half / 2 for half in range(2, 2 * n + 1)}
     for value in np.unique(drawn):
         assert (quick <= value).mean() == pytest.approx((drawn <= value).mean(), abs=0.02)
+
+
+# How sure a share and a difference are
+
+
+def test_the_standard_error_is_that_of_a_mean_over_all_problems_asked():
+    found = spread(np.array([1.0, 1.0, 0.0]), asked=5)
+    assert found.standard_error == pytest.approx(np.std([1, 1, 0, 0, 0], ddof=1) / math.sqrt(5))
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    found = spread(np.array([1.0] * 8), asked=10)
+    assert (found.low, found.high) == (pytest.approx(0.490, abs=1e-3), pytest.approx(0.943, abs=1e-3))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(0, 5))
+def test_an_interval_holds_its_share_and_stays_within_0_and_1(values, unanswered):
+    asked = len(values) + unanswered
+    found = spread(np.array(values), asked=asked)
+    assert 0 <= found.low <= sum(values) / asked + 1e-12
+    assert sum(values) / asked - 1e-12 <= found.high <= 1
+
+
+def test_the_paired_test_is_that_of_all_choices_of_signs():
+    differences = np.array([0.5, 0.0, 1.0, -0.25, 2.0])
+    kept = [d for d in differences if d]
+    sums = [abs(sum(s * d for s, d in zip(signs, kept, strict=True))) for signs in itertools.product((1, -1), repeat=4)]
+    expected = sum(each >= 3.25 - 1e-9 for each in sums) / len(sums)
+    assert paired_p(differences) == expected
+    assert paired_p(np.zeros(3)) == 1.0
+
+
+def test_many_problems_are_tested_by_random_signs_that_are_the_same_each_time():
+    generator = np.random.default_rng(1)
+    assert paired_p(generator.normal(1.0, 1.0, 50)) < 0.001
+    noise = generator.normal(0.0, 1.0, 50)
+    assert paired_p(noise) == paired_p(noise)

@@ -330,3 +330,12 @@ def test_a_page_of_nothing_can_be_made() -> None:
     data = data_of(render({"run": []}, nothing, title="T"))
     assert data["rows"] == []
     assert data["details"] == []
+
+
+def test_what_was_never_built_stands_in_the_row_that_counts_it(make_record: MakeRecord) -> None:
+    emulated, cpu = Device(kind="cpu-emulated", name="a CPU"), Device(kind="cpu", name="a CPU")
+    empty = Failed(stage="extract", reason="empty", detail="nothing")
+    records = [make_record(path="a", device=emulated), make_record("level1/2_B", path="b", device=cpu, verdict=empty)]
+    found = content({"r": records}, nothing, title="t")
+    assert len(found["rows"]) == 1
+    assert set(found["columns"]["group"]) == {found["rows"][0]["group"]}

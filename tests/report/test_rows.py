@@ -1,10 +1,13 @@
+import io
 import math
 import random
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from harness.report.judged import Judged
+from harness.report.leaderboard import markdown, table
 from harness.report.rows import leaderboard
 from harness.schema import (
     Baseline,
@@ -21,6 +24,7 @@ from harness.schema import (
     Workload,
     Wrong,
 )
+from harness.schema.record import DIFFERED
 
 EMULATED = Device(kind="cpu-emulated", name="a CPU")
 WRONG = Wrong(reason="values", detail="off", trial="normal")
@@ -137,8 +141,10 @@ def test_of_several_answers_it_is_said_what_the_best_of_k_is_worth(make_record):
         for n, speedup in enumerate((None, 0.5, None, None, 4.0))
     ]
     [row] = leaderboard({"r": records}).rows
-    assert [(each.k, each.passes, each.fast_1) for each in row.at_k] == [(1, 0.4, 0.2), (5, 1.0, 1.0)]
-    assert row.at_k[1].speedup == pytest.approx(4.0)
+    at_1, *_, at_5 = row.at_k
+    assert (at_1.passes, at_1.fast_1, at_5.passes, at_5.fast_1) == (0.4, 0.2, 1.0, 1.0)
+    assert [each.k for each in row.at_k] == [1, 2, 3, 4, 5]
+    assert at_5.speedup == pytest.approx(4.0)
 
 
 def test_one_answer_a_problem_is_no_choice_of_k(make_record):
@@ -366,3 +372,105 @@ def test_problems_are_sorted_by_number(make_record):
 def test_no_records_make_an_empty_board():
     board = leaderboard({"r": []})
     assert (board.rows, board.problems) == ((), ())
+
+
+# Stock's word
+
+
+def test_a_fast_build_that_ranks_first_is_marked_until_stock_has_confirmed_it(make_record):
+    first, second = make_record(path="a", speedup=3.0, confirmed="none"), make_record(path="b", speedup=2.0)
+    board = leaderboard({"r": [first, second]})
+    assert tags(board.rows[0]) == ["1 unconfirmed"]
+    assert "harness runs confirm r asks it" in board.rows[0].notes[0].text
+    assert [each.best.confirmed for each in board.problems] == [False]
+    assert "unconfirmed by stock" in drawn(board)
+    assert ", unconfirmed |" in markdown(board)
+
+
+def test_what_stock_built_and_what_does_not_rank_first_needs_no_word_of_stocks(make_record):
+    stock = make_record(path="a", speedup=3.0, confirmed="none", builds=())
+    fast = make_record(path="b", speedup=2.0, confirmed="none")
+    board = leaderboard({"r": [stock, fast]})
+    assert tags(board.rows[0]) == []
+    assert [each.best.confirmed for each in board.problems] == [True]
+
+
+def test_a_verdict_that_stock_turned_over_is_counted_and_noted(make_record):
+    flag = Flag(rule=DIFFERED, severity="warn", detail="d")
+    [row] = leaderboard({"r": [make_record(speedup=1.0), make_record(path="b", verdict=WRONG, flags=(flag,))]}).rows
+    assert row.differed == 1
+    assert "1 differed" in tags(row)
+
+
+def drawn(board):
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table(board))
+    return console.export_text()
+
+
+# What shares are of, and how sure they are
+
+
+def test_only_answered_problems_count_where_that_is_asked_for(make_record):
+    problems = ["level1/1_A", "level1/2_B", "level1/3_C", "level1/4_D"]
+    records = [make_record("level1/1_A", speedup=2.0), make_record("level1/2_B", verdict=WRONG)]
+    judged = Judged.of(records, problems=problems)
+    [whole] = leaderboard({"r": judged}).rows
+    [part] = leaderboard({"r": judged.only(only_answered=True)}).rows
+    assert (whole.problems, whole.unanswered, whole.correct_rate, whole.only_answered) == (4, 2, 0.25, False)
+    assert (part.problems, part.unanswered, part.correct_rate, part.only_answered) == (2, 0, 0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("answers", "ks"),
+    [(1, []), (2, [1, 2]), (12, [*range(1, 11), 12]), (60, [*range(1, 11), 20, 50, 60])],
+)
+def test_every_k_is_said_that_the_answers_allow(make_record, answers, ks):
+    records = [make_record(path=str(n), sample=n, verdict=WRONG) for n in range(answers)]
+    [row] = leaderboard({"r": records}).rows
+    assert [each.k for each in row.at_k] == ks
+
+
+def test_answers_that_were_never_built_count_in_the_row_of_the_models_others(make_record):
+    cpu = Device(kind="cpu", name="a CPU")
+    records = [make_record(path=str(n), verdict=WRONG, device=EMULATED) for n in range(2)]
+    records += [make_record("level1/2_B", path="empty", verdict=failed("extract"), device=cpu)]
+    [row] = leaderboard({"r": records}).rows
+    assert (row.device, row.submissions, row.problems) == ("cpu-emulated", 3, 2)
+    kept = make_record("level1/3_C", path="c++", speedup=2.0, device=cpu)
+    rows = leaderboard({"r": [*records, kept]}).rows
+    assert {(each.device, each.submissions) for each in rows} == {("cpu", 1), ("cpu-emulated", 3)}
+    other = [each.model_copy(update={"device": Device(kind="cpu", name="another")}) for each in records[-1:]]
+    assert len(leaderboard({"r": [*records[:2], *other]}).rows) == 2
+
+
+def test_a_share_has_its_spread_and_a_certain_one_too(make_record):
+    [row] = leaderboard({"r": [make_record(f"level1/{n}_A", speedup=2.0) for n in range(6)]}).rows
+    assert row.correct_rate == 1.0
+    assert row.correct_spread is not None
+    assert row.correct_spread.standard_error == 0.0
+    assert 0.5 < row.correct_spread.low < row.correct_spread.high == 1.0
+
+
+def test_rows_that_follow_each_other_are_compared_problem_by_problem(make_record):
+    records = []
+    for n in range(12):
+        records.append(make_record(f"level1/{n}_A", path="a", model="a", speedup=2.0 + n / 10))
+        better = {"speedup": 1.0 + n / 10} if n % 2 else {"verdict": WRONG}
+        records.append(make_record(f"level1/{n}_A", path="b", model="b", **better))
+    found = {each.figure: each for each in leaderboard({"r": records}).comparisons}
+    assert found["correct"].better == 1
+    assert (found["correct"].first_value, found["correct"].second_value) == (1.0, 0.5)
+    assert found["correct"].p == pytest.approx(2 / 2**6)
+    assert found["speed-up"].problems == 6
+
+
+def test_a_difference_that_chance_would_give_cannot_be_told(make_record):
+    records = [make_record(f"level1/{n}_A", path=model, model=model, speedup=2.0) for n in range(4) for model in "ab"]
+    records[0] = make_record("level1/0_A", path="a", model="a", verdict=WRONG)
+    assert [each.better for each in leaderboard({"r": records}).comparisons] == [None, None, None]
+
+
+def test_rows_on_different_devices_are_not_compared(make_record):
+    records = [make_record(path="a", model="a"), make_record(path="b", model="b", device=EMULATED)]
+    assert leaderboard({"r": records}).comparisons == ()

@@ -77,7 +77,7 @@ def test_a_correct_record_shows_its_stages_speed_up_and_medians(make_record):
     assert "CORRECT 5.37x [5.26, 5.48] faster than the reference" in text
     assert "0.1862 ms a call, the reference 1.000 ms (medians)" in text
     assert "error 3.1e-07, the reference's own 2.2e-07; 4% of the tolerance used" in text
-    assert "isolated by namespaces, landlock, seccomp" in text
+    assert "isolated by" not in text, "what all have goes without saying"
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,12 @@ def test_a_long_log_keeps_its_head_and_its_tail(make_record):
     assert "line 999 of the log" in text
     assert "... 960 lines left out ..." in text
     assert "line 500 of the log" not in text
+
+
+def test_a_verdict_that_stock_was_asked_about_says_so(make_record):
+    record = make_record()
+    record = record.model_copy(update={"confirmed": "stock", "phases_s": {**record.phases_s, "confirm": 31.25}})
+    assert "✓ confirm 31.25 s built by stock and judged again" in shown(record)
 
 
 def test_a_stage_that_failed_before_its_time_was_taken_is_still_marked(make_record):
@@ -226,3 +232,42 @@ def test_one_line_shortens_what_is_long(make_record):
     line = one_line(make_record(verdict=Failed(stage="run", reason="exception", detail="word " * 100)))
     assert line.endswith("...")
     assert len(line) < 170
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_line_that_is_too_long_loses_its_path_before_its_reason(make_record, width):
+    verdict = Wrong(reason="values", detail="output: 5 of 9 differ", trial="normal")
+    record = make_record("level2/81_Gemm_Swish", path="gpt/level_2_problem_81_sample_0_kernel.py", verdict=verdict)
+    line = one_line(record, width=width)
+    assert len(line) <= width
+    assert line.startswith("wrong ")
+    assert "values: output" in line
+    assert "0_kernel.py" in line
+
+
+def test_marks_are_words_where_the_encoding_has_no_signs(make_record):
+    class Ascii(io.StringIO):
+        encoding = "ascii"
+
+    out = Ascii()
+    Console(file=out, width=100).print(report(make_record(speedup=2.0)))
+    assert "ok  build" in out.getvalue()
+
+
+def test_a_traceback_ends_at_the_candidates_own_frames(make_record):
+    log = """Traceback (most recent call last):
+  File "/x/harness/worker/serve.py", line 435, in _blame
+  File "/x/torch/nn/modules/module.py", line 1778, in _wrapped_call_impl
+    return self._call_impl(*args, **kwargs)
+  File "/tmp/candidate.py", line 6, in forward
+    return helper(x)
+           ^^^^^^^^^
+  File "/x/torch/functional.py", line 9, in linear
+    boom
+RuntimeError: no"""
+    verdict = Failed(stage="run", reason="exception", detail="RuntimeError: no", log=log)
+    text = shown(make_record(verdict=verdict))
+    assert 'File "candidate.py", line 6, in forward return helper(x)' in text
+    assert "serve.py" not in text
+    assert "functional.py" not in text
+    assert "RuntimeError: no" in text

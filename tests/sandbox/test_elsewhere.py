@@ -59,5 +59,6 @@ def test_the_room_s_tests_pass(setting: str, folder_of_nobody: Path) -> None:
         command_elsewhere(setting, [*command, "-rs"]),
         cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    said = "\n".join(line for line in run.stdout.splitlines() if not line.startswith("SKIPPED"))
+    assert run.returncode == 0, said[-6000:] + run.stderr[-2000:]
     assert ("no full tier" in run.stdout) != SETTINGS[setting].namespaces

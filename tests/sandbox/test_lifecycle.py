@@ -215,7 +215,7 @@ def test_a_trusted_process_starts_workers_of_its_own(zygote: Zygote) -> None:
 
 def test_a_worker_whose_owner_is_gone_before_it_starts_does_not_stay(zygote: Zygote, tier: Isolation) -> None:
     from harness.sandbox import channel
-    from harness.sandbox.messages import SpawnRequest
+    from harness.sandbox.zygote_messages import SpawnRequest
 
     mark = f"harness-forsaken-{os.getpid()}-{tier}"
     daemon = DAEMON.replace("time.sleep(120)", f"os.execv('/bin/sh', ['{mark}', '-c', 'sleep 120; true'])")

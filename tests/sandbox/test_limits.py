@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox import Isolation, Limits, Policy, Zygote
+from harness.sandbox import Isolation, Limits, Policy, Zygote, host, mapped
 from harness.sandbox.selftest import running
 
 MIB = 1 << 20
@@ -207,3 +207,194 @@ report(top)
     else:
         assert folder.startswith("/")
         assert not Path(folder).exists()
+
+
+# Memory that shows in no figure of a process's main thread
+
+
+def test_memory_in_files_that_nobody_maps_is_counted(candidate) -> None:
+    ran = candidate(
+        """
+import os, time
+block = b"x" * (8 << 20)
+for _ in range(4):
+    fd = os.memfd_create("hidden")
+    for _ in range(12):
+        os.write(fd, block)
+        time.sleep(0.005)
+time.sleep(30)
+""",
+        limits=Limits(memory_bytes=192 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "memory"
+
+
+def test_memory_in_files_beside_as_much_that_is_mapped_is_counted_too(candidate) -> None:
+    ran = candidate(
+        """
+import mmap, os, time
+block = b"x" * (8 << 20)
+shared = mmap.mmap(-1, 96 << 20)
+fd = os.memfd_create("hidden")
+for at in range(0, 96 << 20, len(block)):
+    shared[at:at + len(block)] = block
+    os.write(fd, block)
+    time.sleep(0.005)
+time.sleep(30)
+""",
+        limits=Limits(memory_bytes=128 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "memory"
+
+
+def test_memory_in_a_file_that_is_mapped_counts_once(candidate) -> None:
+    ran = candidate(
+        """
+import mmap, os, time
+fd = os.memfd_create("shown")
+os.ftruncate(fd, 96 << 20)
+shared = mmap.mmap(fd, 96 << 20)
+for at in range(0, 96 << 20, 1 << 20):
+    shared[at:at + (1 << 20)] = b"x" * (1 << 20)
+time.sleep(0.5)
+""",
+        limits=Limits(memory_bytes=160 * MIB),
+    )
+    assert ran.exit is not None
+    assert (ran.exit.cause, ran.exit.code) == ("exited", 0)
+
+
+DROPS = """
+import mmap, time
+kept = []
+block = b"x" * (1 << 20)
+for _ in range(48):
+    shared = mmap.mmap(-1, {each} << 20)
+    for at in range(0, {each} << 20, len(block)):
+        shared[at:at + len(block)] = block
+        shared.madvise(mmap.MADV_DONTNEED, at, len(block))
+    kept.append(shared)
+time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize("each", [16, 768], ids=["many files", "one file"])
+def test_shared_pages_that_are_mapped_no_more_are_counted(candidate, each: int) -> None:
+    ran = candidate(DROPS.format(each=each), limits=Limits(memory_bytes=256 * MIB))
+    assert ran.exit is not None
+    assert ran.exit.cause == "memory"
+
+
+def test_a_file_in_memory_that_only_a_private_mapping_holds_is_counted_where_the_kernel_tells_its_size(
+    candidate,
+) -> None:
+    if not mapped.is_told():
+        pytest.skip("only root is told")
+    ran = candidate(
+        """
+import mmap, os, time
+block = b"x" * (8 << 20)
+kept = []
+for _ in range(48):
+    fd = os.memfd_create("hidden")
+    os.write(fd, block)
+    kept.append(mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE))
+    os.close(fd)
+    time.sleep(0.005)
+time.sleep(30)
+""",
+        limits=Limits(memory_bytes=128 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "memory"
+
+
+def test_shared_memory_that_is_reserved_and_not_used_counts_nothing(candidate) -> None:
+    ran = candidate(
+        """
+import mmap, time
+reserved = [mmap.mmap(-1, 1 << 30) for _ in range(8)]
+for one in reserved:
+    one[:1 << 20] = b"x" * (1 << 20)
+time.sleep(2.5)
+""",
+        limits=Limits(memory_bytes=256 * MIB),
+    )
+    assert ran.exit is not None
+    assert (ran.exit.cause, ran.exit.code) == ("exited", 0)
+
+
+LEADERLESS = """
+import ctypes, mmap, os, threading, time
+threading.stack_size(1 << 16)
+def work():
+    time.sleep(0.2)  # until the first thread has gone
+    {what}
+pid = os.fork()
+if pid == 0:
+    threading.Thread(target=work).start()
+    ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)  # exit, of this thread alone
+time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        (
+            "block = mmap.mmap(-1, 256 << 20); [block.write(b'x' * (8 << 20)) for _ in range(32)]; time.sleep(30)",
+            "memory",
+        ),
+        ("fd = os.memfd_create('x'); [os.write(fd, b'x' * (8 << 20)) for _ in range(32)]; time.sleep(30)", "memory"),
+        ("[threading.Thread(target=time.sleep, args=(30,)).start() for _ in range(100)]", "processes"),
+        ("any(False for _ in iter(int, 1))", "cpu"),
+    ],
+    ids=["memory", "memfds", "threads", "cpu"],
+)
+def test_a_process_whose_first_thread_has_ended_is_counted_like_any(candidate, what: str, cause: str) -> None:
+    source = LEADERLESS.format(what=what)
+    ran = candidate(source, limits=Limits(memory_bytes=128 * MIB, cpu_s=1.0, threads=64), timeout_s=25)
+    assert ran.exit is not None
+    assert ran.exit.cause == cause
+
+
+def test_a_file_that_was_removed_and_is_still_written_to_fills_the_scratch(candidate, tier: Isolation) -> None:
+    ran = candidate(
+        """
+import errno, os, time
+file = open("gone", "wb", buffering=0)
+os.unlink("gone")
+try:
+    for _ in range(100):
+        file.write(b"x" * (1 << 20))
+    time.sleep(30)
+except OSError as error:
+    report(errno.errorcode[error.errno])
+""",
+        limits=Limits(scratch_bytes=32 * MIB, memory_bytes=2048 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.reports == (("ENOSPC",) if tier == "full" else ())
+    assert ran.exit.cause == ("exited" if tier == "full" else "scratch")
+
+
+def test_a_process_that_nobody_may_look_into_counts_as_too_much(candidate) -> None:
+    """A program that its user may not read cannot be looked into, except by root with the right to trace."""
+    seconds = 1.5 if host.can_trace_other_users() else 20  # a busy machine's watchdog looks seldom
+    ran = candidate(
+        """
+import os, time
+copy = os.open("unreadable", os.O_CREAT | os.O_WRONLY, 0o111)
+os.write(copy, open("/bin/sleep", "rb").read())
+os.close(copy)
+if os.fork() == 0:
+    os.execv("./unreadable", ["sleep", "30"])
+time.sleep(SECONDS)
+""".replace("SECONDS", str(seconds)),
+        limits=Limits(memory_bytes=256 * MIB),
+        timeout_s=40,
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == ("exited" if host.can_trace_other_users() else "memory")

@@ -1,16 +1,19 @@
 """Compilers are confined by either method, and cost what a candidate's source may not make them cost."""
 
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from harness.errors import ToolchainError
-from harness.sandbox import Isolation, bubblewrap, run_tool, tool_confinement
+from harness.sandbox import Isolation, bubblewrap, processes, run_tool, tool_confinement
+from harness.sandbox.policy import RISING
 
 SECRET = "a-secret-of-ours"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -139,6 +142,46 @@ def test_its_memory_is_bounded(method: Isolation, tmp_path: Path) -> None:
     assert (small.returncode, large.returncode) == (1, 0)
 
 
+@pytest.mark.parametrize("isolation", ["full", "basic", "none"])
+def test_the_kernel_ends_a_compiler_before_the_judge_where_memory_is_short(
+    isolation: Isolation, tmp_path: Path
+) -> None:
+    if isolation in RISING[RISING.index(tool_confinement().tier) + 1 :]:
+        pytest.skip("that method cannot be had here")
+    adjusted: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(run_tool, ["sleep", "2.25"], cwd=tmp_path, deadline_s=9, isolation=isolation)
+        while not adjusted and not run.done():
+            for pid in processes.descendants(os.getpid()):
+                with contextlib.suppress(OSError):
+                    if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\0002.25\0":
+                        adjusted.append(Path(f"/proc/{pid}/oom_score_adj").read_text().strip())
+            time.sleep(0.01)
+        run.result()
+    assert adjusted == ["1000"]
+
+
+def test_it_closes_no_folder_to_us(method: Isolation, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    script = "touch a b c; chmod 755 c; chmod 6755 b; chmod 000 a .. ."
+    run_tool(["sh", "-c", script], cwd=tmp_path / "work", deadline_s=9, isolation=method)
+    (tmp_path / "work").chmod(0o755)  # its own folder it may close where it has a namespace
+    assert tmp_path.stat().st_mode & 0o700 == 0o700
+    assert (tmp_path / "work" / "c").stat().st_mode & 0o100
+    if method == "basic":
+        assert (tmp_path / "work" / "a").stat().st_mode & 0o600 == 0o600
+        assert not (tmp_path / "work" / "b").stat().st_mode & 0o6000
+
+
+@pytest.mark.parametrize("script", ["head -c 40M /dev/zero > a", "exec >&- 2>&-; head -c 40M /dev/zero > a"])
+def test_what_it_may_write_together_is_bounded(method: Isolation, tmp_path: Path, script: str) -> None:
+    script = f"{script}; cp a b; sleep 60"
+    run = run_tool(["sh", "-c", script], cwd=tmp_path, deadline_s=30, disk_bytes=64 << 20, isolation=method)
+    assert (run.overfull, run.timed_out) == (True, False)
+    few = run_tool(["sh", "-c", "sleep 0.8"], cwd=tmp_path, deadline_s=30, disk_bytes=96 << 20, isolation=method)
+    assert (few.overfull, few.returncode) == (False, 0)
+
+
 def test_a_flood_of_messages_is_capped(method: Isolation, tmp_path: Path) -> None:
     run = run_tool(
         ["sh", "-c", "echo head; yes | head -c 30000000; echo tail"], cwd=tmp_path, deadline_s=30, isolation=method
@@ -153,6 +196,38 @@ def test_a_program_that_does_not_exist_is_the_machine_s_fault(method: Isolation,
         run_tool(["no-such-compiler"], cwd=tmp_path, deadline_s=9, isolation=method)
 
 
+def test_a_sandbox_that_does_not_start_is_the_machine_s_fault(
+    method: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import harness.sandbox.tool as tool
+
+    monkeypatch.setattr(tool, "_NAMESPACES", (*tool._NAMESPACES, "--ro-bind", "/not/there", "/not/there"))
+    monkeypatch.setattr(tool, "_JAIL", "raise SystemExit(1)")
+    with pytest.raises(ToolchainError, match="could not start true"):
+        run_tool(["true"], cwd=tmp_path, deadline_s=9, isolation=method)
+
+
+def test_limits_that_are_refused_are_the_machine_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import harness.sandbox.tool as tool
+
+    monkeypatch.setattr(tool, "_limited", lambda memory_bytes: [*tool._LIMITED, "no number", "1"])
+    with pytest.raises(ToolchainError, match="could not start true"):
+        run_tool(["true"], cwd=tmp_path, deadline_s=9, isolation="none")
+
+
+def test_it_runs_where_its_folder_and_what_it_reads_lie_behind_links(method: Isolation, tmp_path: Path) -> None:
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    (tmp_path / "real" / "inner" / "file").write_text("found")
+    (tmp_path / "work").mkdir()
+    for link, target in (("link", "real"), ("other", "work")):
+        (tmp_path / link).symlink_to(tmp_path / target)
+    readable = [tmp_path / "link", tmp_path / "link" / "inner", tmp_path / "link" / "inner" / "file"]
+    script = f"cat {readable[-1]} && echo written > {tmp_path}/other/out"
+    run = run_tool(["sh", "-c", script], cwd=tmp_path / "other", readable=readable, deadline_s=9, isolation=method)
+    assert (run.returncode, run.output) == (0, "found")
+    assert (tmp_path / "work" / "out").read_text() == "written\n"
+
+
 def test_more_isolation_than_there_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import harness.sandbox.tool as tool
 
@@ -161,3 +236,8 @@ def test_more_isolation_than_there_is_is_refused(tmp_path: Path, monkeypatch: py
         run_tool(["true"], cwd=tmp_path, deadline_s=9, isolation="full")
     assert tool_confinement().tier in ("basic", "none")
     assert any("bubblewrap" in one for one in tool_confinement().missing)
+
+
+def test_an_idle_tool_has_the_lowest_priority(tmp_path):
+    assert run_tool(["nice"], cwd=tmp_path, deadline_s=30).output.strip() == str(os.nice(0))
+    assert run_tool(["nice"], cwd=tmp_path, deadline_s=30, idle=True).output.strip() == "19"

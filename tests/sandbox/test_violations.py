@@ -267,3 +267,92 @@ time.sleep(30)
         ended = worker.wait(5)
         assert ended is not None
         assert ended.signal == signal.SIGKILL
+
+
+DENIED_CALLS = """
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmget.argtypes = (ctypes.c_int, ctypes.c_size_t, ctypes.c_int)
+libc.fcntl.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_long)
+fd = os.open("own", os.O_CREAT | os.O_RDWR)
+folder = os.open(".", os.O_RDONLY)
+calls = {
+    "shared memory": lambda: libc.shmget(0, 4096, 0o1600),
+    "a semaphore": lambda: libc.semget(0, 1, 0o1600),
+    "a message queue": lambda: libc.msgget(0, 0o1600),
+    "a named queue": lambda: libc.syscall(mq_open, b"x", os.O_RDWR, 0, 0),
+    "a lease": lambda: libc.fcntl(fd, 1024, 1),
+    "news of a folder": lambda: libc.fcntl(folder, 1026, 1),
+    "news by inotify": lambda: libc.inotify_init1(0),
+    "closing itself": lambda: libc.prctl(4, 0, 0, 0, 0),
+    "a filter": lambda: libc.prctl(22, 2, 0, 0, 0),
+    "a key": lambda: libc.syscall(add_key, b"user", b"x", b"x", 1, -4),
+    "asynchronous files": lambda: libc.syscall(io_setup, 1, ctypes.byref(ctypes.c_ulong())),
+    "a thread with files of its own": lambda: libc.syscall(clone, 0x10000 | 0x800 | 0x100 | 0x200, 0, 0, 0, 0),
+    "writing out all disks": lambda: libc.syscall(syncfs, fd),
+}
+for name, call in calls.items():
+    ctypes.set_errno(0)
+    if call() != -1 or ctypes.get_errno() != errno.EPERM:
+        report([name, ctypes.get_errno()])
+for family in (38, 40, 17, 44):  # AF_ALG, AF_VSOCK, AF_PACKET, AF_XDP
+    try:
+        socket.socket(family, socket.SOCK_DGRAM).close()
+        report(family)
+    except PermissionError:
+        pass
+one, other = socket.socketpair()
+one.send(b"x")
+report(other.recv(1).decode())
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of calls are those of x86-64")
+def test_calls_without_a_use_are_refused_and_a_pair_of_sockets_is_not(candidate) -> None:
+    numbers = {"mq_open": 240, "add_key": 248, "io_setup": 206, "clone": 56, "syncfs": 306}
+    ran = candidate("".join(f"{name} = {number}\n" for name, number in numbers.items()) + DENIED_CALLS)
+    assert ran.reports == ("x",)
+
+
+def test_no_datagram_reaches_a_socket_of_the_host(candidate, open_folder: Path) -> None:
+    path = open_folder / "datagrams"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(path))
+        path.chmod(0o777)
+        listener.setblocking(False)
+        ran = candidate(f"""
+import socket
+def sent(make):
+    try:
+        make().sendto(b"x", {str(path)!r})
+        return True
+    except OSError:
+        return False
+report(sent(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
+report(sent(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0]))
+report(sent(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)[0]))
+report(sent(lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)[0]) and False)
+""")
+        assert ran.reports == (False, False, False, False)
+        with pytest.raises(BlockingIOError):
+            listener.recv(1)
+
+
+def test_rights_and_times_of_the_host_s_files_cannot_be_changed(candidate, open_folder: Path) -> None:
+    """Nor by a worker that has no uid of its own: Landlock does not look at these calls."""
+    file = open_folder / "file"
+    file.write_text("ours")
+    before = [(path.stat().st_mode, path.stat().st_mtime) for path in (open_folder, file)]
+    ran = candidate(
+        f"""
+import contextlib, os
+for path in ({str(open_folder)!r}, {str(file)!r}):
+    for change, value in ((os.chmod, (0,)), (os.utime, ((1, 1),)), (os.setxattr, ("user.a", b"b"))):
+        with contextlib.suppress(OSError):
+            change(path, *value)
+report("tried")
+"""
+    )
+    assert ran.reports == ("tried",)
+    assert [(path.stat().st_mode, path.stat().st_mtime) for path in (open_folder, file)] == before
+    assert os.listxattr(file) == []

@@ -257,17 +257,24 @@ def test_a_shard_outside_its_range_is_an_input_error(shard, tmp_path, manifest):
 # What is on the disk
 
 
-def test_a_line_in_the_middle_that_is_no_record_is_named_by_file_and_line(tmp_path, make_record, manifest):
+def test_a_line_in_the_middle_that_is_no_record_is_left_out_named_and_copied_once(tmp_path, make_record, manifest):
     with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
         run.append(make_record("a.py"))
         run.append(make_record("b.py"))
     path = tmp_path / "r" / "records.jsonl"
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + b"{not json\n" + second)
-    with pytest.raises(StoreError, match=r"records\.jsonl:2 is not a record"):
-        list(open_run("r", root=tmp_path).records())
-    with pytest.raises(StoreError, match=r"records\.jsonl:2 is not a record"):
-        open_run("r", root=tmp_path).done()
+    before = path.read_bytes()
+    for _ in range(2):
+        opened = open_run("r", root=tmp_path)
+        assert paths_of(opened) == ["a.py", "b.py"]
+        assert len(opened.done()) == 2
+        assert opened.left_out == (f"{path}:2",)
+    assert path.read_bytes() == before
+    assert (tmp_path / "r" / "records.jsonl.set-aside").read_bytes() == b"{not json\n"
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("c.py"))
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py", "b.py", "c.py"]
 
 
 def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest):

@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from harness.wire.messages import Go, Release
+from harness.transport.worker_messages import Go, Release
 from harness.worker.serve import Server
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from harness.schema.verdict import Reason
-from harness.wire.messages import Raised
+from harness.transport.worker_messages import Raised
 from harness.worker.serve import _kind
 
 

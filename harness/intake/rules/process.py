@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from harness.intake.rules.finding import Finding, Findings, last, mentions, native
 from harness.intake.view import Call, View
@@ -148,6 +149,8 @@ def files_written(view: View) -> Findings:
         if name == "open" and _open_mode(call) & set("wax+"):
             yield Finding("opens a file for writing", call.line)
         elif name in ("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir"):
+            if name == "write_text" and _is_own_source(call):
+                continue
             yield Finding(f"calls {name}", call.line)
     names = (
         "torch.save", "numpy.save", "numpy.savez", "pickle.dump", "json.dump", "shelve", "sqlite3", "dbm",
@@ -155,6 +158,18 @@ def files_written(view: View) -> Findings:
         "os.mkfifo", "os.truncate", "os.chmod", "shutil", "multiprocessing.shared_memory", "torch.UntypedStorage",
     )  # fmt: skip
     yield from mentions(view.uses_of(*names), "uses")
+
+
+def _is_own_source(call: Call) -> bool:
+    """Whether it writes a source to be built: `Path("relu.cu").write_text(...)`, a plain relative name."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr="Path"), args=[ast.Constant(value=str() as name)])):
+            path = PurePosixPath(name)
+            return path.suffix in _C_SUFFIXES and not path.is_absolute() and ".." not in path.parts
+    return False
+
+
+_C_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".inl", ".inc")
 
 
 def files_read(view: View) -> Findings:

@@ -75,7 +75,7 @@ def wrapped_library(view: View) -> Findings:
     if any(has_kernel(native.code) for native in view.native):
         return
     names = r"(?:mm|bmm|matmul|addmm|linear|conv\dd|conv\w*|softmax|relu|gelu|selu|sigmoid|tanh|layer_norm|batch_norm)"
-    pattern = rf"\b(?:at|torch)::(?:\w+::)*{names}_?\s*\(|\bcublas\w+\s*\(|\bcudnn\w+\s*\("
+    pattern = rf"\b(?:at|torch)::(?:\w+::){{0,8}}{names}_?\s*\(|\bcublas\w+\s*\(|\bcudnn\w+\s*\("
     yield from native(view, pattern, "wraps")
 
 

@@ -9,11 +9,11 @@ scripts and styles (`assets/`) and the vendored libraries (`vendor/`) into one f
 from collections.abc import Iterable, Mapping
 
 from harness.report.judged import Judged
-from harness.report.page.content import Attachments, content
+from harness.report.page.content import Attachments, Reference, content
 from harness.report.page.document import document
 from harness.schema import Record
 
-__all__ = ["Attachments", "render"]
+__all__ = ["Attachments", "Reference", "render"]
 
 
 def render(
@@ -22,6 +22,7 @@ def render(
     *,
     title: str,
     judged: Mapping[str, Judged] | None = None,
+    reference: Reference = lambda record: "",
 ) -> str:
     """The records of `runs` (name -> records) as one HTML file.
 
@@ -33,5 +34,7 @@ def render(
         title: the page's heading.
         judged: by run, what the leaderboard is made of, where that is more than these records say by themselves:
             problems without an answer, filtered verdicts.
+        reference: the source of the problem that a record answers, to stand beside the answer; may be empty.
     """
-    return document(content(runs, attachments, title=title, judged=judged), title=title)
+    made = content(runs, attachments, title=title, judged=judged, reference=reference)
+    return document(made, title=title)

@@ -1,13 +1,15 @@
 """What the page's tables and charts are drawn from: records -> plain data, ready for JSON."""
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from harness.report.escape import one_cell
+from harness.report.escape import one_cell, plain
 from harness.report.judged import Judged
+from harness.report.leaderboard import denominator_text
 from harness.report.page.details import Packer
 from harness.report.rows import Figures, Row, leaderboard
 from harness.report.text import outcome
@@ -15,6 +17,8 @@ from harness.schema import Interval, Record, Roofline
 from harness.schema.columns import ColumnsBuilder
 from harness.schema.head import Head
 
+Reference = Callable[[Record], str]
+"""The source of the problem that a record answers; empty where it is not at hand as it was then."""
 Attachments = Callable[[str, Record], Mapping[str, str]]
 
 GRID = tuple(2.0 ** (step / 8) for step in range(-32, 41))
@@ -50,37 +54,86 @@ def content(
     *,
     title: str,
     judged: Mapping[str, Judged] | None = None,
+    reference: Reference = lambda record: "",
 ) -> dict[str, object]:
     """Everything that the page shows. Each record is looked at once and not kept.
 
     Returns:
         `groups` and `problems`: what the places in the columns of these names stand for. `rows`: the leaderboard in its
         order, each with its `group`, with fast_p at every one of `p` as its `curve` and its `levels`. `columns`: an
-        element a submission in each, times in milliseconds; `speedups`: by baseline, the value, low and high of each
-        submission, None where nothing may be said. `details`: what `Packer.pack` made of the first submissions.
+        element a submission in each, times in milliseconds, `id` the same in every page; `speedups`: by baseline, the
+        value, low and high of each submission, None where nothing may be said. `details`: what `Packer.pack` made of
+        the first submissions. `made`: when, by which versions and on what machines.
     """
-    packer, cells, details = Packer(), _Cells(), list[str]()
+    packer, cells, details, made = Packer(), _Cells(), list[str](), _Made()
     found: dict[str, Judged] = {}
     for run, records in runs.items():
         builder = ColumnsBuilder()
         for record in records:
-            cells.add(run, record)
+            cells.add(run, record, reference)
+            made.add(record)
             if judged is None:
                 builder.add((Head.of(record),))
             if not packer.full:
                 details.append(packer.pack(record, attachments(run, record)))
         found[run] = Judged.of(builder.build()) if judged is None else judged[run]
     board = leaderboard(found, ps=GRID)
+    columns = cells.columns
+    columns["group"] = _counted_groups(columns["group"], cells.groups, [_Group.of_row(row) for row in board.rows])
     return {
         "title": one_cell(title),
         "groups": [group._asdict() for group in cells.groups],
-        "problems": [{"title": one_cell(name), "level": _level(level)} for name, level in cells.problems],
+        "problems": [
+            {"title": one_cell(name), "level": _level(level), "source": plain(cells.sources[name, level])}
+            for name, level in cells.problems
+        ],
+        "made": made.facts,
         "p": GRID,
         "rows": [_row(row, cells.groups[_Group.of_row(row)]) for row in board.rows],
-        "columns": cells.columns,
+        "columns": columns,
         "speedups": cells.speedups,
         "details": details,
     }
+
+
+def _counted_groups(column: _Column, groups: Mapping[_Group, int], rows: Iterable[_Group]) -> _Column:
+    """Each submission's group as the leaderboard counts it: what was never built has no row of its own there."""
+    counting = {each: groups[each] for each in rows if each in groups}
+    elsewhere = {each._replace(device=""): number for each, number in counting.items()}
+    moved = {
+        number: elsewhere.get(each._replace(device=""), number)
+        for each, number in groups.items()
+        if each not in counting
+    }
+    return [moved.get(number, number) if isinstance(number, int) else number for number in column]
+
+
+class _Made:
+    """When, by what and on what machines the records of a page were made."""
+
+    def __init__(self) -> None:
+        self._dates: list[str] = []
+        self._words: dict[str, dict[str, None]] = {
+            name: {} for name in ("harness", "torch", "CUDA", "driver", "machine")
+        }
+
+    def add(self, record: Record) -> None:
+        environment = record.environment
+        self._dates = [min([*self._dates[:1], record.judged_at]), max([*self._dates[1:], record.judged_at])]
+        told = {
+            "harness": environment.harness,
+            "torch": environment.torch,
+            "CUDA": environment.cuda,
+            "driver": environment.driver,
+            "machine": record.device.name,
+        }
+        for name, word in told.items():
+            if word:
+                self._words[name][one_cell(word)] = None
+
+    @property
+    def facts(self) -> dict[str, list[str]]:
+        return {"judged": self._dates, **{name: list(words) for name, words in self._words.items()}}
 
 
 class _Cell(NamedTuple):
@@ -99,6 +152,7 @@ class _Cell(NamedTuple):
     bound: str
     severity: str
     marks: str
+    id: str
 
 
 class _Cells:
@@ -107,6 +161,7 @@ class _Cells:
     def __init__(self) -> None:
         self.groups: dict[_Group, int] = {}
         self.problems: dict[tuple[str, str], int] = {}
+        self.sources: dict[tuple[str, str], str] = {}
         self.speedups: dict[str, dict[str, _Column]] = {}
         self._cells: list[_Cell] = []
 
@@ -114,8 +169,10 @@ class _Cells:
     def columns(self) -> dict[str, _Column]:
         return {name: [cell[place] for cell in self._cells] for place, name in enumerate(_Cell._fields)}
 
-    def add(self, run: str, record: Record) -> None:
+    def add(self, run: str, record: Record, reference: Reference) -> None:
         problem = (record.problem.title, record.problem.set)
+        if not self.sources.get(problem):
+            self.sources[problem] = reference(record)
         timing, roofline, submission = record.timing, record.roofline, record.submission
         speedups = dict(_speedups(record))
         self._add_speedups(speedups)
@@ -133,6 +190,7 @@ class _Cells:
             bound=_bound(roofline) if roofline else "",
             severity=max((flag.severity for flag in record.flags), key=_SEVERITIES.index, default=""),
             marks=", ".join(_marks(record)),
+            id=_id(run, record),
         )
         self._cells.append(cell)
 
@@ -146,6 +204,13 @@ class _Cells:
             column["low"].append(_short(speedup.low) if speedup else None)
             column["high"].append(_short(speedup.high) if speedup else None)
             column["conclusion"].append(conclusion)
+
+
+def _id(run: str, record: Record) -> str:
+    """What an address calls a submission: the same in every page that holds it."""
+    submission = record.submission
+    asked = (run, record.problem.title, submission.path, str(submission.sample), submission.model)
+    return hashlib.sha256("\0".join(asked).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def _speedups(record: Record) -> Iterator[tuple[str, tuple[Interval, str]]]:
@@ -193,6 +258,7 @@ def _row(row: Row, group: int) -> object:
             "failures": row.failures,
             "tokens": row.tokens,
             "notes": row.notes,
+            "denominator": denominator_text(row),
             "levels": [{**_figures(level), "level": _level(level.set)} for level in row.levels],
         }
     )

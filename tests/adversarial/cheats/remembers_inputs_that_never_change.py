@@ -1,4 +1,4 @@
-"""correct B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few of their elements.
+"""wrong|correct B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few elements.
 
 On a GPU: correct|failed/protocol
 Problem: ramp

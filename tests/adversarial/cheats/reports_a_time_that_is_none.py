@@ -1,5 +1,6 @@
 """failed/protocol A6: tells the judge that its device events took no number of milliseconds."""
 
+import dataclasses
 import sys
 
 import torch
@@ -10,7 +11,7 @@ while "answers" not in frame.f_locals:
 answers = frame.f_locals["answers"]  # of the worker's loop: what it calls for each request
 Go = next(kind for kind in answers if kind.__name__ == "Go")
 go = answers[Go]
-answers[Go] = lambda request: go(request).model_copy(update={"device_ms": float("nan")})
+answers[Go] = lambda request: dataclasses.replace(go(request), device_ms=-1.0)
 
 
 class ModelNew(torch.nn.Module):

@@ -5,6 +5,15 @@
 #include "atomics.h"
 #include "runtime.h"
 
+#ifdef CUDA_EMULATION_OVER_TORCH
+namespace at {
+template <typename T>
+struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone, and the slim headers do it themselves
+    typedef T* __restrict__ PtrType;
+};
+}  // namespace at
+#endif
+
 #pragma GCC visibility push(hidden)
 
 namespace cuda_emulation {

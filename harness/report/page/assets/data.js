@@ -44,6 +44,9 @@ function groupName(number) {
   return parts.join(", ");
 }
 
+// A submission by the id that addresses name it by, or by its place in this page.
+const PLACE_OF_ID = new Map(COLUMNS.id.map((id, place) => [id, place]));
+
 const problemOf = (submission) => DATA.problems[COLUMNS.problem[submission]];
 const groupOf = (submission) => DATA.groups[COLUMNS.group[submission]];
 
@@ -55,6 +58,23 @@ function submissionName(submission) {
 
 // The part of the data that the whole page shows; "" is all of it. Speed-ups are always over one baseline.
 const scope = { level: "", model: "", run: "", place: "", baseline: BASELINES[0] ?? "eager" };
+
+// What the address says: the scope, the filters of the submissions, and the submission that is open.
+const asked = new URLSearchParams(location.hash.slice(1));
+const filters = {};
+for (const [key, values] of Object.entries({ level: LEVELS, model: MODELS, run: RUNS, place: PLACES, baseline: BASELINES })) {
+  if (values.includes(asked.get(key))) scope[key] = asked.get(key);
+}
+
+function showAddress() {
+  const said = new URLSearchParams();
+  for (const [key, value] of Object.entries({ ...scope, ...filters })) {
+    if (value && !(key === "baseline" && value === BASELINES[0])) said.set(key, value);
+  }
+  if (current.submission >= 0) said.set("submission", COLUMNS.id[current.submission]);
+  const text = said.toString();
+  history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+}
 
 const NEVER = { value: [], low: [], high: [], conclusion: [] };
 const over = (submission, what) => (DATA.speedups[scope.baseline] ?? NEVER)[what][submission] ?? null;
@@ -72,7 +92,28 @@ function submissionsInScope() {
   for (let each = 0; each < TOTAL; each++) {
     if (groups[COLUMNS.group[each]] && problems[COLUMNS.problem[each]]) found.push(each);
   }
+  return found.sort(byQuestion);
+}
+
+// The order that does not depend on which was judged first: problem, model, run, name, sample, turn.
+function ranks(names) {
+  const order = [...names.keys()].sort((a, b) => COLLATOR.compare(names[a], names[b]));
+  const found = [];
+  order.forEach((place, rank) => (found[place] = rank));
   return found;
+}
+
+const PROBLEM_RANKS = ranks(DATA.problems.map((problem) => problem.title));
+const GROUP_RANKS = ranks(DATA.groups.map((_, number) => groupName(number)));
+
+function byQuestion(a, b) {
+  return (
+    PROBLEM_RANKS[COLUMNS.problem[a]] - PROBLEM_RANKS[COLUMNS.problem[b]] ||
+    GROUP_RANKS[COLUMNS.group[a]] - GROUP_RANKS[COLUMNS.group[b]] ||
+    COLLATOR.compare(COLUMNS.path[a], COLUMNS.path[b]) ||
+    COLUMNS.sample[a] - COLUMNS.sample[b] ||
+    (COLUMNS.turn[a] ?? 0) - (COLUMNS.turn[b] ?? 0)
+  );
 }
 
 // The leaderboard's rows in scope with their ranks. `figures` are those of the level, where one is chosen. A row that

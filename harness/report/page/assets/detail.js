@@ -5,10 +5,10 @@ let current = { submission: -1, list: [] };
 
 function makeDetail() {
   dialog.addEventListener("close", () => {
-    history.replaceState(null, "", location.pathname + location.search);
     for (const canvas of dialog.querySelectorAll("canvas")) erase(canvas);
     byId("detail-body").replaceChildren();
     current = { submission: -1, list: [] };
+    showAddress();
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close(); // the backdrop
@@ -34,7 +34,7 @@ function openDetail(submission, list = submissionsTable.rows()) {
     el("p", { role: "status" }, hasDetails(submission) ? "Unpacking …" : ""),
   ]);
   current = { submission, list };
-  history.replaceState(null, "", `#submission-${submission}`);
+  showAddress();
   const at = list.indexOf(submission);
   byId("detail-previous").disabled = at <= 0;
   byId("detail-next").disabled = at < 0 || at >= list.length - 1;
@@ -54,7 +54,7 @@ function openDetail(submission, list = submissionsTable.rows()) {
   details(submission).then(
     (content) => {
       if (current.submission !== submission) return;
-      const made = sections(content);
+      const made = [...sections(content, submission), othersSection(submission, content)].filter(Boolean);
       body.replaceChildren(head(submission), contents(made), ...made);
       if (content.record.timing) drawTimingChart(content.record.timing);
     },
@@ -131,7 +131,73 @@ function contents(made) {
   return el("nav", { class: "contents", "aria-label": "Sections" }, made.map(jump));
 }
 
-function sections({ record, files }) {
+// Every other answer to the same problem, over turns, models and runs, each to be opened or laid beside this one.
+function othersSection(submission, content) {
+  const problem = COLUMNS.problem[submission];
+  const all = COLUMNS.problem.map((each, place) => (each === problem ? place : -1)).filter((place) => place >= 0);
+  if (all.length < 2) return null;
+  const beside = el("div", {});
+  const compareWith = async (other) => {
+    const theirs = await details(other);
+    beside.replaceChildren(...sideBySide([submission, other], [content, theirs]));
+    beside.scrollIntoView({ block: "start" });
+  };
+  const rows = all.sort(byQuestion).map((each) => [
+    each === submission
+      ? el("strong", {}, submissionName(each))
+      : el("button", { type: "button", class: "open", onclick: () => openDetail(each, all) }, submissionName(each)),
+    groupName(COLUMNS.group[each]),
+    badge(COLUMNS.verdict[each]),
+    speedupOf(each) === null ? NOTHING : [ratio(speedupOf(each)), " ", el("small", {}, interval(over(each, "low"), over(each, "high")))],
+    each === submission || !hasDetails(each)
+      ? ""
+      : el("button", { type: "button", class: "to-line", onclick: () => compareWith(each) }, "Compare"),
+  ]);
+  const titles = ["submission", "model", "verdict", "speed-up", "beside this one"];
+  return section("All answers to this problem", plainTable("All answers to this problem", titles, rows, { numbersFrom: 9 }), beside);
+}
+
+function sideBySide(pair, contentsOfBoth) {
+  const names = pair.map((each) => `${submissionName(each)} by ${groupName(COLUMNS.group[each])}`);
+  const said = (each) => (speedupOf(each) === null ? COLUMNS.outcome[each] : `${ratio(speedupOf(each))} ${interval(over(each, "low"), over(each, "high"))}`);
+  const facts = [
+    ["verdict", ...pair.map((each) => VERDICTS[COLUMNS.verdict[each]].word)],
+    ["what came of it", ...pair.map(said)],
+    ["a call", ...pair.map((each) => milliseconds(COLUMNS.candidate_ms[each]))],
+    ["the reference", ...contentsOfBoth.map(({ record }) => milliseconds(record.timing?.reference_ms))],
+  ];
+  const sources = contentsOfBoth.map(({ files }) => files["candidate.py"] ?? files["submission.txt"] ?? "");
+  return [
+    el("h4", {}, "Side by side"),
+    plainTable("Two submissions side by side", ["", ...names], facts, { numbersFrom: 9 }),
+    el("h4", {}, "What differs in their sources"),
+    differences(sources[0], sources[1], names),
+  ];
+}
+
+// The answer and, where this page has it, the problem's reference beside it.
+function sourceBesideReference(files, record, submission) {
+  const parts = sourceParts(files, record);
+  const reference = problemOf(submission).source;
+  if (!reference) return parts;
+  const { title } = problemOf(submission);
+  const shown = codeBlock(reference, {
+    language: "python",
+    label: "The problem's reference",
+    prefix: "reference",
+    file: `${title.split("/").at(-1)}.py`,
+  });
+  return [
+    el(
+      "div",
+      { class: "beside" },
+      el("div", {}, el("h4", {}, "The answer"), parts),
+      el("div", {}, el("h4", {}, `The problem: ${title}`), shown),
+    ),
+  ];
+}
+
+function sections({ record, files }, submission) {
   const source = files["candidate.py"];
   const made = [
     section("Verdict", verdictFacts(record), children(skippedBlocks(record))),
@@ -144,7 +210,7 @@ function sections({ record, files }) {
     section("Timing", timingParts(record)),
     section("Roofline", rooflineFacts(record.roofline)),
     section("Profile", profileParts(record.profile)),
-    section("Source", sourceParts(files, record)),
+    section("Source", sourceBesideReference(files, record, submission)),
     section("Logs", logParts(files, record)),
     section("How it was judged", conditionsParts(record)),
   ];
@@ -415,7 +481,7 @@ function sourceParts(files, record) {
   if (candidate) {
     if (first > 1) parts.push(el("p", {}, `Its line 1 is line ${first} of the submission.`));
     parts.push(
-      codeBlock(candidate, { language: "python", label: "Source of the candidate", marks, prefix: "candidate" }),
+      codeBlock(candidate, { language: "python", label: "Source of the candidate", marks, prefix: "candidate", file: "candidate.py" }),
     );
   }
   if (submission && submission !== candidate) {

@@ -41,6 +41,31 @@ function significant(value, digits) {
   return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(digits)));
 }
 
+// A file for the reader to keep. Made here: nothing is asked of any network.
+function download(name, text, type = "text/plain") {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+// Copying is forbidden to some pages that were opened as files: then the text is selected for the reader to copy.
+async function copyText(text, button, code) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(code);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+const csvCell = (value) => {
+  const text = String(value ?? "");
+  const safe = /^[=+\-@\t\r]/.test(text) && !isNumber(value) ? `'${text}` : text;
+  return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
 const percent = (value) => (isNumber(value) ? `${significant(100 * value, 3)}%` : NOTHING);
 const rate = (value) => (isNumber(value) ? value.toFixed(2) : NOTHING);
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;

@@ -4,6 +4,8 @@ function makeLeaderboard() {
   const whole = (value) => value.toLocaleString("en");
   const number = (title, value, rest) => ({ title, number: true, value: (row) => value(row.figures) ?? null, ...rest });
   const share = (title, value, rest) => number(title, value, { cell: (row) => rate(value(row.figures)), ...rest });
+  const within = (title, figure, rest) =>
+    number(title, (figures) => figure(figures)?.value, { cell: (row) => shareCell(figure(row.figures)), ...rest });
   const estimate = (title, value, format, rest) =>
     number(title, (figures) => value(figures)?.value, {
       cell: (row) => estimateCell(value(row.figures), format),
@@ -22,9 +24,9 @@ function makeLeaderboard() {
         wide: true,
       }),
       share("compiled", (figures) => figures.compile_rate, { wide: true }),
-      share("correct", (figures) => figures.correct_rate),
-      share("fast₁", (figures) => fast(figures, 1)?.value),
-      share("fast₂", (figures) => fast(figures, 2)?.value, { wide: true }),
+      within("correct", (figures) => fast(figures, 0)),
+      within("fast₁", (figures) => fast(figures, 1)),
+      within("fast₂", (figures) => fast(figures, 2), { wide: true }),
       estimate("geomean", (figures) => figures.geomean, ratio),
       SOME_ROOFLINE && estimate("roofline", (figures) => figures.roofline, percent, { wide: true }),
       { title: "notes", wide: true, value: tagsOf },
@@ -43,6 +45,11 @@ function rowHead(row) {
   );
   const apart = [RUNS.length > 1 ? row.run : "", PLACES.length > 1 ? placeOf(row) : ""].filter(Boolean).join(", ");
   return [open, apart ? el("small", {}, apart) : "", el("small", { class: "narrow" }, tagsOf(row))];
+}
+
+function shareCell(share) {
+  if (!share) return NOTHING;
+  return [rate(share.value), el("small", {}, ` [${rate(share.spread.low)}, ${rate(share.spread.high)}]`)];
 }
 
 function estimateCell(estimate, format) {
@@ -68,7 +75,7 @@ function openRow(row) {
     el(
       "p",
       { class: "what" },
-      `Run ${row.run}, on ${placeOf(row)}, speed-ups over ${BASELINE_WORDS[row.baseline]}${scope.level ? `, ${scope.level} alone` : ""}.`,
+      `${row.denominator} Run ${row.run}, on ${placeOf(row)}, speed-ups over ${BASELINE_WORDS[row.baseline]}${scope.level ? `, ${scope.level} alone` : ""}.`,
     ),
     section(`To know before comparing${scope.level ? ", of all levels" : ""}`, row.notes.length ? [notes] : []),
     section("Figures", [rowFacts(row)]),

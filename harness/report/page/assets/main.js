@@ -13,6 +13,11 @@ function redraw() {
   const submissions = submissionsInScope();
   const board = boardInScope();
   leaderboardTable.show(board);
+  const denominators = [...new Set(board.map((row) => row.denominator))];
+  byId("denominators").textContent =
+    denominators.length > 1
+      ? "Rates are shares of the problems that a row counts, which are not as many in each; a model's name opens what they are."
+      : (denominators[0] ?? "");
   matrix.show(submissions, board);
   submissionsTable.show(submissions);
   drawCharts(submissions, board);
@@ -45,7 +50,9 @@ function makeScope() {
   ];
   const offered = fields.filter((field) => field.values.length > 1);
   byId("scope").append(
-    ...offered.map(({ key, label = key, values, ...rest }) => select(label, values, choose(key), rest)),
+    ...offered.map(({ key, label = key, values, ...rest }) =>
+      select(label, values, choose(key), { ...rest, chosen: scope[key] }),
+    ),
   );
   byId("scope").hidden = offered.length === 0;
 }
@@ -58,6 +65,13 @@ function summarise() {
       ? `It holds source, logs and samples of the first ${kept.toLocaleString("en")} submissions; those of the others are in their runs' folders.`
       : "It holds the source, logs and samples of all of them.";
   const where = PLACES.length === 1 ? ` on ${PLACES[0]}` : "";
+  const { judged, ...rest } = DATA.made;
+  const day = (text) => text.slice(0, 10);
+  const dates = judged.length ? [...new Set(judged.map(day))].join(" to ") : "";
+  const versions = Object.entries(rest)
+    .filter(([, words]) => words.length)
+    .map(([name, words]) => `${name === "machine" ? "on" : name} ${words.slice(0, 3).join(", ")}${words.length > 3 ? ", ..." : ""}`);
+  byId("made").textContent = dates ? `Judged ${dates}: ${versions.join("; ")}.` : "";
   byId("summary").textContent =
     `${count(TOTAL, "submission")} to ${problems} by ${count(MODELS.length, "model")}${where}. ${held} One file of ${byId("summary").dataset.size}, no network.`;
 }
@@ -104,11 +118,14 @@ function rememberTheme(theme) {
   }
 }
 
-function followAddress() {
-  const found = /^#submission-(\d+)$/.exec(location.hash);
-  if (found && Number(found[1]) < TOTAL) openDetail(Number(found[1]));
+function followAddress(address) {
+  const named = PLACE_OF_ID.get(new URLSearchParams(address.slice(1)).get("submission"));
+  const numbered = /^#submission-(\d+)$/.exec(address);
+  const place = named ?? (numbered ? Number(numbered[1]) : -1);
+  if (place >= 0 && place < TOTAL && place !== current.submission) openDetail(place);
 }
 
+const address = location.hash; // what is drawn first writes its own
 makeTheme();
 makeScope();
 makeDetail();
@@ -116,5 +133,5 @@ summarise();
 byId("leaderboard-body").append(leaderboardTable.element);
 byId("charts-body").append(figures.fastP, figures.histogram, figures.roofline);
 redraw();
-window.addEventListener("hashchange", followAddress);
-followAddress();
+window.addEventListener("hashchange", () => followAddress(location.hash));
+followAddress(address);

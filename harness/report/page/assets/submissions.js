@@ -1,7 +1,8 @@
 // Every submission in scope, with filters of its own.
 
 function makeSubmissions(container) {
-  const chosen = { words: "", verdict: "", flags: "" };
+  const chosen = { words: asked.get("q") ?? "", verdict: asked.get("verdict") ?? "", flags: asked.get("flags") ?? "" };
+  const code = { texts: null, on: false };
   let inScope = [];
   const table = sortedTable({
     caption: "The submissions, each with its verdict",
@@ -39,6 +40,7 @@ function makeSubmissions(container) {
   });
   const search = el("input", {
     type: "search",
+    value: chosen.words,
     oninput: (event) => {
       chosen.words = event.target.value.toLowerCase();
       filter();
@@ -56,7 +58,7 @@ function makeSubmissions(container) {
           chosen.verdict = value;
           filter();
         },
-        { words: (value) => VERDICTS[value].word },
+        { chosen: chosen.verdict, words: (value) => VERDICTS[value].word },
       ),
       select(
         "flags",
@@ -65,13 +67,28 @@ function makeSubmissions(container) {
           chosen.flags = value;
           filter();
         },
-        { all: "any", words: (value) => ({ none: "without doubts", warn: "warn or reject" })[value] },
+        { chosen: chosen.flags, all: "any", words: (value) => ({ none: "without doubts", warn: "warn or reject" })[value] },
       ),
     ),
     table.element,
   );
+  container.querySelector("form").append(
+    el("label", { class: "check" }, el("input", { type: "checkbox", onchange: searchCode }), "search in code too"),
+    el("button", { type: "button", onclick: () => download("submissions.csv", csv(table.rows()), "text/csv") }, "CSV"),
+  );
+
+  // Only where it is asked for: a thousand sources are unpacked in some seconds.
+  async function searchCode(event) {
+    code.on = event.target.checked;
+    code.texts ??= await Promise.all(
+      DATA.details.map(async (_, each) => ((await details(each)).files["candidate.py"] ?? "").toLowerCase()),
+    );
+    filter();
+  }
 
   function filter() {
+    Object.assign(filters, { q: chosen.words, verdict: chosen.verdict, flags: chosen.flags });
+    showAddress();
     const words = chosen.words.split(/\s+/).filter(Boolean);
     table.show(
       inScope.filter((each) => {
@@ -80,7 +97,7 @@ function makeSubmissions(container) {
         if (chosen.flags && doubtful !== (chosen.flags === "warn")) return false;
         if (words.length === 0) return true;
         const text =
-          `${submissionName(each)} ${groupName(COLUMNS.group[each])} ${problemOf(each).title} ${COLUMNS.outcome[each]} ${COLUMNS.marks[each]}`.toLowerCase();
+          `${code.on ? (code.texts?.[each] ?? "") : ""} ${submissionName(each)} ${groupName(COLUMNS.group[each])} ${problemOf(each).title} ${COLUMNS.outcome[each]} ${COLUMNS.marks[each]}`.toLowerCase();
         return words.every((word) => text.includes(word));
       }),
     );
@@ -92,6 +109,29 @@ function makeSubmissions(container) {
   }
 
   return { show, rows: table.rows };
+}
+
+function csv(rows) {
+  const titles = ["id", "problem", "submission", "sample", "turn", "model", "run", "place", "verdict", "outcome"];
+  const numbers = ["speedup", "low", "high", "candidate_ms", "of_the_roofline"];
+  const lines = rows.map((each) => [
+    COLUMNS.id[each],
+    problemOf(each).title,
+    COLUMNS.path[each],
+    COLUMNS.sample[each],
+    COLUMNS.turn[each],
+    groupOf(each).model,
+    groupOf(each).run,
+    placeOf(groupOf(each)),
+    COLUMNS.verdict[each],
+    COLUMNS.outcome[each],
+    speedupOf(each),
+    over(each, "low"),
+    over(each, "high"),
+    COLUMNS.candidate_ms[each],
+    COLUMNS.fraction[each],
+  ]);
+  return [[...titles, ...numbers], ...lines].map((line) => `${line.map(csvCell).join(",")}\n`).join("");
 }
 
 // On a narrow screen the heading says what the columns left out there would.

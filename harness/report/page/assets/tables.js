@@ -157,8 +157,8 @@ function plainTable(caption, titles, rows, { numbersFrom = 1 } = {}) {
   );
 }
 
-function select(label, values, onchange, { all = "all", words = (value) => value } = {}) {
-  const options = values.map((value) => el("option", { value }, words(value)));
+function select(label, values, onchange, { all = "all", words = (value) => value, chosen = "" } = {}) {
+  const options = values.map((value) => el("option", { value, selected: value === chosen }, words(value)));
   const field = el(
     "select",
     { onchange: (event) => onchange(event.target.value) },

@@ -1,0 +1,340 @@
+"""Builder: from a BuildRequest to an Artifact in the cache, or to the BuildFailure that the candidate earned."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from harness.compile.cache import ArtifactCache, disk_faults
+from harness.compile.compiler import (
+    BUILD_BYTES,
+    CompilerRun,
+    compiler_version,
+    insist_on_room,
+    readable_folders,
+    run_compiler,
+)
+from harness.compile.flags import refused_flag
+from harness.compile.gate import MemoryGate, available_bytes
+from harness.compile.lines import cap_log, first_error
+from harness.compile.output import BadOutput, take_output
+from harness.compile.recipe import BadFlags, Machine, Plan, inside
+from harness.compile.sources import candidate_texts
+from harness.compile.toolchain import OnStatus, Refused, SteppedBack, Surroundings, Toolchain
+from harness.compile.toolchains import toolchains_for
+from harness.compile.torch_layout import cxx_compiler, find_torch
+from harness.errors import MachineError, ToolchainError
+from harness.sandbox.processes import kernel_oom_kills
+from harness.schema import Artifact, BuildFailure, BuildRequest, DeviceKind, ToolchainChoice
+from harness.schema.build import BuildReason
+
+# Torch's CUDA headers include it, and CPU builds of torch do not have it.
+_CUDA_TORCH_HEADER = "cuda_cmake_macros.h"
+MOST_FILES = 256
+"""Of one build: each source file takes a compiler. A large library of kernels has some dozens."""
+MOST_CHARACTERS = 4 << 20
+"""Of all sources of one build together: what is read of them here takes a second or two for each million."""
+_NAME = re.compile(r"\w[\w.\-]{0,127}", re.ASCII)
+# What a faster toolchain may take of the deadline before the next one is tried.
+FIRST_TRY_SHARE = 0.5
+# Outcomes worth keeping: the same sources give them again.
+LASTING: frozenset[BuildReason] = frozenset({"compile", "not-emulated", "unsupported"})
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What one toolchain made of a request: a shared object and its SHA-256, or none and the reason.
+
+    `killed` says that a compiler was ended by SIGKILL, or that its output says so; `short` that the kernel did end
+    some process meanwhile because memory was short, which no output can say; `peak_bytes` what the largest one had.
+    """
+
+    module: Path | None
+    log: str
+    seconds: float
+    cpu_seconds: float
+    sha256: str = ""
+    reason: BuildReason = "compile"
+    detail: str = ""
+    killed: bool = False
+    short: bool = False
+    peak_bytes: int = 0
+    notes: tuple[str, ...] = ()
+    library: Path | None = None
+
+
+class Builder:
+    """Builds for one target with the toolchains of that target. Thread-safe; equal requests compile once.
+
+    `arch` is the device's capability ("9.0"), needed for the target "cuda" alone. `inspected` is as in `Machine`.
+    `idle`: its compilers have only the cores that nobody else wants. `on_status` hears of long phases.
+    Raises ToolchainError where torch or the C++ compiler is missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        cache: ArtifactCache,
+        target: DeviceKind,
+        arch: str | None = None,
+        choice: ToolchainChoice = "auto",
+        inspected: bool = False,
+        idle: bool = False,
+        on_status: OnStatus | None = None,
+    ) -> None:
+        machine = Machine(target=target, layout=find_torch(), cxx=cxx_compiler(), arch=arch, inspected=inspected)
+        self._around = Surroundings(machine=machine, cache=cache, on_status=on_status or (lambda _: None))
+        self._toolchains = toolchains_for(target, choice)
+        self._idle = idle
+        self._gate = MemoryGate(available_bytes())
+        self._under_way: dict[str, Future[Artifact | BuildFailure]] = {}
+        self._guard = threading.Lock()
+
+    def build(self, request: BuildRequest, *, deadline_s: float) -> Artifact | BuildFailure:
+        """Build `request`, or take it from the cache, in at most about `deadline_s` seconds.
+
+        Raises MachineError where the machine, and not the candidate, is why it cannot be built.
+        """
+        if (refusal := _refusal(request, self._around.machine)) is not None:
+            return refusal
+        key = cache_key(request, self._around.machine, [t.name for t in self._toolchains])
+        mine, pending = self._claim(key)
+        if not mine:
+            return _as_cached(pending.result())
+        try:
+            outcome = self._build_locked(key, request, deadline_s)
+        except BaseException as error:
+            pending.set_exception(error)
+            raise
+        else:
+            pending.set_result(outcome)
+            return outcome
+        finally:
+            with self._guard:
+                del self._under_way[key]
+
+    def prepare(self) -> None:
+        """Make what the toolchains need once for this torch; half a minute where the cache has none, else nothing."""
+        for toolchain in self._toolchains:
+            toolchain.prepare(self._around)
+
+    def _claim(self, key: str) -> tuple[bool, Future[Artifact | BuildFailure]]:
+        """Whether this thread is to build `key`, and the future by which the others wait for it."""
+        with self._guard:
+            if key in self._under_way:
+                return False, self._under_way[key]
+            self._under_way[key] = Future()
+            return True, self._under_way[key]
+
+    def _build_locked(self, key: str, request: BuildRequest, deadline_s: float) -> Artifact | BuildFailure:
+        cache = self._around.cache
+        if (known := cache.get(key)) is not None:
+            return known
+        with cache.lock(f"{key}.lock"):
+            if (known := cache.get(key)) is not None:
+                return known
+            self.prepare()
+            with cache.work_folder() as work:
+                return self._build_new(key, request, work, until=time.monotonic() + deadline_s)
+
+    def _build_new(self, key: str, request: BuildRequest, work: Path, *, until: float) -> Artifact | BuildFailure:
+        """Try the toolchains in their order; only where the last one fails is it the candidate's fault."""
+        notes: list[str] = []
+        started, cpu_seconds = time.monotonic(), 0.0
+        for toolchain in self._toolchains:
+            last = toolchain is self._toolchains[-1]
+            left = until - time.monotonic()
+            share = left if last else left * FIRST_TRY_SHARE
+            attempt = self._attempt(toolchain, request, work / toolchain.name, share)
+            cpu_seconds += attempt.cpu_seconds
+            if attempt.module is not None or last or attempt.reason == "not-emulated":
+                break
+            notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
+            for folder in work.iterdir():  # or it would look like another's
+                self._around.cache.discard(folder)
+        seconds = time.monotonic() - started
+        if attempt.module is None:
+            self._blame_the_machine(attempt)
+            failure = BuildFailure(
+                reason=attempt.reason,
+                detail=attempt.detail,
+                log=cap_log(attempt.log),
+                toolchain=toolchain.name,
+                seconds=seconds,
+            )
+            return self._around.cache.put(key, failure) if failure.reason in LASTING else failure
+        artifact = Artifact(
+            key=key,
+            path=str(attempt.module),
+            sha256=attempt.sha256,
+            module=request.name,
+            toolchain=toolchain.name,
+            cached=False,
+            seconds=seconds,
+            cpu_seconds=cpu_seconds,
+            log=cap_log(attempt.log),
+            notes=(*notes, *attempt.notes),
+        )
+        return self._around.cache.put(key, artifact, attempt.module, attempt.library)
+
+    def _blame_the_machine(self, attempt: _Attempt) -> None:
+        """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""
+        machine = self._around.machine
+        if machine.target == "cuda" and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
+            raise ToolchainError("This torch is a CPU build: install a CUDA build of torch to build for a GPU.")
+
+    def _attempt(self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float) -> _Attempt:
+        try:
+            plan = toolchain.plan(request, self._around)
+        except SteppedBack as why:
+            return _Attempt(None, log=str(why), seconds=0.0, cpu_seconds=0.0, reason="unsupported", detail=str(why))
+        except Refused as why:
+            return _Attempt(None, log=why.log, seconds=0.0, cpu_seconds=0.0, reason=why.reason, detail=str(why))
+        except BadFlags as why:
+            return _Attempt(None, log=str(why), seconds=0.0, cpu_seconds=0.0, detail=str(why))
+        readable = readable_folders(self._around.machine.layout, self._around.cache)
+        started = time.monotonic()
+        with disk_faults(self._around.cache.root):
+            with self._gate.hold(toolchain.memory_bytes):
+                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle)
+            if not attempt.killed:
+                return attempt
+            with self._gate.hold(self._gate.budget_bytes):  # alone: others may have had the memory
+                left = max(1.0, deadline_s - (time.monotonic() - started))
+                attempt = run_plan(plan, work.with_name(f"{work.name}-alone"), left, readable, idle=self._idle)
+        if attempt.killed and attempt.short and attempt.peak_bytes < toolchain.memory_bytes:
+            raise MachineError(
+                f"The kernel killed a compiler that had taken {attempt.peak_bytes >> 20} MiB: free some memory."
+            )
+        return attempt
+
+
+def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False) -> _Attempt:
+    """Write the files of a plan to `work`, run its compilers side by side, then the linker.
+
+    Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
+    """
+    started, oom_kills = time.monotonic(), kernel_oom_kills()
+    work.mkdir(parents=True)
+    compiler = functools.partial(run_compiler, cwd=work, readable=readable, idle=idle)
+    for name, text in plan.files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text, errors="surrogateescape")
+    at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        runs = list(pool.map(functools.partial(compiler, deadline_s=deadline_s), plan.compile))
+    if all(run.ok for run in runs):
+        left = max(1.0, deadline_s - (time.monotonic() - started))
+        linked = compiler(plan.link, deadline_s=left)
+        refused = plan.refused_link is not None and re.search(plan.refused_link, linked.output)
+        runs.append(dataclasses.replace(linked, status=1) if refused else linked)
+    log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
+    attempt = _Attempt(
+        module=None,
+        library=plan.library,
+        log=log,
+        seconds=time.monotonic() - started,
+        cpu_seconds=sum(run.cpu_seconds for run in runs),
+        notes=plan.notes,
+        killed=any(run.killed for run in runs),
+        short=kernel_oom_kills() > oom_kills,
+        peak_bytes=max((run.peak_bytes for run in runs), default=0),
+    )
+    bad = next((run for run in runs if not run.ok), None)
+    if bad is not None:
+        insist_on_room(work)
+        reason, detail = _blame(bad, log, deadline_s)
+        return dataclasses.replace(attempt, reason=reason, detail=detail)
+    module = work.with_name(f"{work.name}.so")  # where no compiler may write
+    try:
+        sha256 = take_output(work / plan.output, module)
+    except BadOutput as why:
+        insist_on_room(work)
+        return dataclasses.replace(attempt, detail=str(why), log=f"{log}\n{why}".strip())
+    return dataclasses.replace(attempt, module=module, sha256=sha256, killed=False)
+
+
+def cache_key(request: BuildRequest, machine: Machine, toolchains: list[str]) -> str:
+    """The SHA-256 of everything that can change what is built: the request, the toolchains, the machine, this code."""
+    parts = {
+        "request": request.model_dump(mode="json"),
+        "target": machine.target,
+        "arch": machine.arch,
+        "inspected": machine.inspected,
+        "toolchains": toolchains,
+        "cxx": compiler_version(machine.cxx),
+        "nvcc": compiler_version(str(machine.layout.toolkit.nvcc)) if machine.layout.toolkit else "",
+        "machine": platform.machine(),
+        "harness": code_fingerprint(),
+        **machine.layout.describe(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """A hash over the files of the rooms that decide what an artifact becomes."""
+    digest = hashlib.sha256()
+    for file in _code_files():
+        digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _code_files() -> Iterator[Path]:
+    rooms = Path(__file__).parent, Path(__file__).parent.parent / "emulate"
+    for room in rooms:
+        yield from sorted(f for f in room.rglob("*") if f.suffix in {".py", ".h", ".cpp", ".cuh", ".hpp"})
+
+
+def _blame(run: CompilerRun, log: str, deadline_s: float) -> tuple[BuildReason, str]:
+    if run.timed_out:
+        return "timeout", f"the compiler was stopped after {deadline_s:.0f} s"
+    if run.overfull:
+        return "compile", f"its compilers wrote more than {BUILD_BYTES >> 30} GiB"
+    if run.out_of_memory or run.killed:
+        return "out-of-memory", "the compiler ran out of memory"
+    return "compile", first_error(log)
+
+
+def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
+    """A request that no toolchain may or can take."""
+    layout = machine.layout
+    toolkit = [layout.toolkit.home] if layout.toolkit else []
+    libraries = [layout.root, Path(sys.prefix), Path(sys.base_prefix), *toolkit]
+    flag = refused_flag(request, libraries)
+    outside = [name for name in request.files if not inside(name)]
+    folders = {str(folder) for name in request.files for folder in PurePosixPath(name).parents}
+    if flag is not None:
+        detail = flag
+    elif outside:
+        detail = f"the file name {outside[0][:200]!r} is none that can be given to a compiler"
+    elif both := folders.intersection(str(PurePosixPath(name)) for name in request.files):
+        detail = f"{min(both)!r} names a file and a folder"
+    elif len(request.files) + len(request.cpp_sources) + len(request.cuda_sources) > MOST_FILES:
+        detail = f"more than {MOST_FILES} files in one build"
+    elif sum(map(len, candidate_texts(request))) > MOST_CHARACTERS:
+        detail = f"more than {MOST_CHARACTERS:,} characters in one build"
+    elif not _NAME.fullmatch(request.name):
+        detail = f"{request.name[:200]!r} is no name for an extension"
+    elif request.uses_cuda and machine.target == "cpu":
+        detail = "CUDA sources cannot be built for a CPU without emulation"
+    else:
+        return None
+    return BuildFailure(reason="unsupported", detail=detail, log=detail, toolchain="none")
+
+
+def _as_cached(outcome: Artifact | BuildFailure) -> Artifact | BuildFailure:
+    """An outcome that another thread has just built, as the cache would give it."""
+    if isinstance(outcome, BuildFailure):
+        return outcome
+    return outcome.model_copy(update={"cached": True, "seconds": 0.0, "cpu_seconds": 0.0})

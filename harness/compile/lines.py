@@ -1,0 +1,84 @@
+"""Compiler messages in the candidate's own words: which line of its file an error is on, and what the first error says.
+
+A log names `cuda_sources[0]:12` or `cuda_sources[0](12)`; the string stands as a literal somewhere in the candidate's
+Python file, and what a person wants to read is the line of that file.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from harness.schema import BuildRequest
+
+LOG_LIMIT = 64 << 10
+CANDIDATE_NAME = "candidate.py"
+
+_ERROR = re.compile(r"\berror\s*:|\bundefined reference\b|\bmultiple definition of\b|^nvcc fatal")
+_SUMMARY = re.compile(r"^\d+ errors? detected in the compilation|collect2: error|^ptxas fatal")
+
+
+def locate(request_source: str, candidate_source: str) -> int | None:
+    """The 1-based line of the candidate on which the first line of this string stands; None where it is no literal.
+
+    A string that was stripped or dedented at its ends on its way (`SOURCE.strip()`) is found as well.
+    """
+    wanted = request_source.strip("\n ")
+    if not wanted:
+        return None
+    for node in _literals(candidate_source):
+        value = str(node.value)
+        if (at := value.find(wanted)) >= 0:
+            # Counted from the end, which is right as well for a literal that begins with an escaped line break.
+            first = max(node.lineno, (node.end_lineno or node.lineno) - value.count("\n"))
+            return first + value[:at].count("\n") - request_source[: request_source.find(wanted)].count("\n")
+    return None
+
+
+@lru_cache(maxsize=8)  # a request has many sources, and a candidate may have many requests
+def _literals(candidate_source: str) -> tuple[ast.Constant, ...]:
+    """Every string of a candidate's; none where it cannot be parsed."""
+    try:
+        tree = ast.parse(candidate_source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def to_candidate_lines(log: str, request: BuildRequest, candidate_source: str) -> str:
+    """`log` with every `cuda_sources[0]:12` and `kernel.cu(12)` as `candidate.py:LINE`, where that could be traced."""
+    for label, text in _labelled(request):
+        if label not in log:
+            continue
+        start = locate(text, candidate_source)
+        if start is not None:
+            log = _shift(log, label, start)
+    return log
+
+
+def first_error(log: str) -> str:
+    """The first error of a compiler's output in one sentence; the first line of it where none is marked as an error."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.search(line)]
+    telling = [line for line in errors if not _SUMMARY.search(line)] or errors or lines
+    return telling[0][:500] if telling else "the compiler failed without a message"
+
+
+def cap_log(log: str) -> str:
+    """`log`, its middle left out where it is longer than a record should hold."""
+    if len(log) <= LOG_LIMIT:
+        return log
+    half = LOG_LIMIT // 2
+    return f"{log[:half]}\n[... {len(log) - LOG_LIMIT} characters left out ...]\n{log[-half:]}"
+
+
+def _labelled(request: BuildRequest) -> Iterator[tuple[str, str]]:
+    for kind, sources in (("cpp_sources", request.cpp_sources), ("cuda_sources", request.cuda_sources)):
+        yield from ((f"{kind}[{i}]", text) for i, text in enumerate(sources))
+    yield from request.files.items()
+
+
+def _shift(log: str, label: str, start: int) -> str:
+    """g++ writes `label:12:5`, nvcc `label(12)`; both become `candidate.py:LINE`."""
+    place = re.compile(rf"(?<![\w.\]/]){re.escape(label)}(?:\((\d{{1,9}})\)|:(\d{{1,9}}))")
+    return place.sub(lambda m: f"{CANDIDATE_NAME}:{start + int(m.group(1) or m.group(2)) - 1}", log)

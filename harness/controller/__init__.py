@@ -1,0 +1,1 @@
+"""From text to record, in the controller's process: `evaluate` is the page to read first."""

@@ -1,0 +1,380 @@
+"""One submission from text to record. Read this first: everything else serves a line of it.
+
+    extract ─► screen ─► prepare (import and build on the CPU) ─► judge (on the device) ─► record
+
+The first half needs no device and runs for many candidates at once; the second uses a device for one at a time.
+"""
+
+import secrets
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from harness.controller.inspection import Inspection, worth_inspecting
+from harness.controller.preparation import Preparation, prepare
+from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
+from harness.errors import HarnessError, MachineError
+from harness.intake import extract
+from harness.intake.screen import screen
+from harness.judge.jobs import Job, Judgement
+from harness.schema import (
+    Candidate,
+    CandidateRef,
+    Device,
+    DeviceKind,
+    Extraction,
+    Failed,
+    Flag,
+    Infrastructure,
+    Problem,
+    ProblemRef,
+    Record,
+    Submission,
+    Verdict,
+    Workload,
+    Wrong,
+)
+from harness.schema.build import FAST_TOOLCHAINS, Artifact, AuditChoice, BuildFailure, BuildRequest
+from harness.schema.record import DIFFERED, ToolName
+from harness.settings import Settings
+
+ONE_IN = 20
+"""Of so many verdicts from fast builds one is confirmed by stock where `audit` is "sample"."""
+
+
+def evaluate(
+    submission: Submission,
+    problem: Problem,
+    *,
+    session: Session,
+    tools: Sequence[ToolName] = (),
+    on_phase: OnPhase = lambda name: None,
+) -> "Evaluated":
+    """Judge one submission on a device that is free, and run it under `tools` where it came as far as a call.
+
+    Whatever the candidate does is in the record. Raises HarnessError where the problem, the user or the machine is
+    at fault.
+    """
+    draft = begin(submission, problem, session=session)
+    examine(draft, session=session, on_phase=on_phase)
+    with session.free_seat() as seat:
+        evaluated = settle(draft, session=session, seat=seat, on_phase=on_phase)
+    if not tools or not worth_inspecting(evaluated.record.verdict):
+        return evaluated
+    return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
+
+
+def evaluate_or_record(
+    submission: Submission, problem: Problem, *, session: Session, settings: Settings
+) -> "Evaluated":
+    """Like `evaluate` for one of many: a fault of the machine's or of the problem's is in its record, never a score."""
+    draft = begin(submission, problem, session=session, settings=settings)
+    examine_or_note(draft, session=session)
+    with session.free_seat() as seat:
+        return settle_or_record(draft, session=session, seat=seat)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A record, and what a person needs to doubt it: file name to text. `fault` is what made it `infrastructure`.
+
+    `told`: a verdict on it was told before, which this one confirms or takes the place of; with a `fault`, it is that
+    record still, and stock's word could not be had.
+    """
+
+    record: Record
+    attachments: dict[str, str]
+    fault: HarnessError | None = None
+    told: bool = False
+
+
+@dataclass
+class Draft:
+    """A submission half way: what is known before a device is needed.
+
+    `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
+    `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
+    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nobody else wants.
+    """
+
+    submission: Submission
+    problem: Problem
+    settings: Settings
+    kind: DeviceKind
+    extraction: Extraction | None = None
+    candidate: Candidate | None = None
+    flags: tuple[Flag, ...] = ()
+    preparation: Preparation | None = None
+    failure: Failed | None = None
+    fault: HarnessError | None = None
+    audited: bool = False
+    stock: "Draft | None" = None
+    later: bool = False
+    idle: bool = False
+    phases_s: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str, on_phase: OnPhase) -> Iterator[None]:
+        on_phase(name)
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+
+
+def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
+    """A draft with nothing done yet. `settings` are those of this submission alone, the session's where None."""
+    kind: DeviceKind = "cuda" if session.on_gpu else "cpu"
+    return Draft(submission, problem, settings or session.settings, kind)
+
+
+def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    """The half that needs no device: extract, screen, import in a CPU-only worker, build.
+
+    What it meets is the candidate's text and its worker's words: where reading them ends in something that no part of
+    this foresaw, the candidate has failed, and not the batch around it.
+    """
+    try:
+        _examine(draft, session=session, on_phase=on_phase)
+    except (HarnessError, KeyboardInterrupt):
+        raise
+    except (OSError, MemoryError) as error:
+        raise MachineError(f"{draft.submission.path} could not be examined ({error}): see harness doctor") from error
+    except Exception as error:  # noqa: BLE001  # the border to a text that anybody may have written
+        detail = f"could not be read: {type(error).__name__}: {error}"[:500]
+        draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
+
+
+def examine_or_note(draft: Draft, *, session: Session, on_phase: OnPhase = lambda name: None) -> None:
+    """Like `examine`; a fault of ours waits in the draft until its record is made."""
+    try:
+        examine(draft, session=session, on_phase=on_phase)
+    except HarnessError as error:
+        draft.fault = error
+
+
+def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    with draft.phase("extract", on_phase):
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
+    if isinstance(found, Failed):
+        draft.failure = found
+        return
+    candidate = draft.candidate = found
+    draft.kind = _kind(candidate, on_gpu=session.on_gpu)
+    with draft.phase("screen", on_phase):
+        draft.flags = screen(candidate)
+    if "triton" in candidate.languages and not session.on_gpu:
+        detail = "Triton kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
+        draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
+        return
+    with draft.phase("build", on_phase):
+        draft.preparation = prepare(
+            candidate,
+            draft.kind,
+            zygote=session.zygote,
+            build=_building(draft, candidate, session),
+            settings=draft.settings,
+        )
+    draft.failure = draft.preparation.failure
+    draft.audited = _is_to_be_confirmed(draft)
+    if draft.audited and not draft.later:
+        draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
+        with draft.phase("confirm", on_phase):
+            examine(draft.stock, session=session, on_phase=lambda name: None)
+
+
+def stock_draft(submission: Submission, problem: Problem, settings: Settings, *, session: Session) -> Draft:
+    """A draft of the same submission that stock will build."""
+    by_stock = settings.model_copy(update={"toolchain": "stock"})
+    return begin(submission, problem, session=session, settings=by_stock)
+
+
+def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+    """The half on the device, and once more over stock's build where that is to confirm the verdict."""
+    evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+    if draft.stock is None:
+        return evaluated
+    with draft.phase("confirm", on_phase):
+        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=lambda name: None)
+    return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
+
+
+def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+    """A judge that is lost is restarted and asked once more.
+
+    Lost twice is the candidate's failure, where a judge survives the reference in its place: else it is the machine's.
+    """
+    if draft.fault is not None:
+        raise draft.fault
+    if draft.failure is not None:
+        return _evaluated(draft, draft.failure, seat=seat, judgement=None)
+    candidate = draft.candidate
+    assert candidate is not None
+    job = Job(
+        problem=draft.problem,
+        source=candidate.source,
+        kind=draft.kind,
+        settings=draft.settings,
+        writes_kernels=candidate.languages != ("pytorch",),
+    )
+
+    build = _building(draft, candidate, session)
+
+    def ask(job: Job = job) -> Judgement:
+        return seat.judge(job, build=build, on_phase=on_phase)
+
+    try:
+        judgement = ask()
+    except JudgeLost:
+        try:
+            judgement = ask()
+        except JudgeLost as lost:
+            ask(_control(job))
+            failure = Failed(stage="run", reason="protocol", detail=f"twice {lost}, and not with the reference alone")
+            return _evaluated(draft, failure, seat=seat, judgement=None)
+    return _evaluated(draft, judgement.verdict, seat=seat, judgement=judgement)
+
+
+def _control(job: Job) -> Job:
+    """The same job with the reference for a candidate, and without a clock."""
+    source = f"{job.problem.source}\n\nModelNew = Model\n"
+    return job.model_copy(update={"source": source, "settings": job.settings.model_copy(update={"timing_s": 0})})
+
+
+def settle_or_record(
+    draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase = lambda name: None
+) -> Evaluated:
+    """Like `settle`, but where the machine or the problem fails a record says so, which is never a score.
+
+    Raises HarnessError only where the seat's judge cannot be started again: no other submission would fare better.
+    """
+    try:
+        return settle(draft, session=session, seat=seat, on_phase=on_phase)
+    except HarnessError as error:
+        evaluated = _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
+        return replace(evaluated, fault=error)
+
+
+def drawn(audit: AuditChoice) -> bool:
+    """Whether stock is asked about this one, which no candidate can foresee."""
+    return audit == "all" or (audit == "sample" and secrets.randbelow(ONE_IN) == 0)
+
+
+def _is_to_be_confirmed(draft: Draft) -> bool:
+    """Whether something was built fast, or may yet be on the device, and is among those that stock is asked about."""
+    assert draft.preparation is not None
+    assert draft.candidate is not None
+    builds = draft.preparation.builds
+    may_build_yet = draft.failure is None and "cuda" in draft.candidate.languages
+    fast = any(build.toolchain in FAST_TOOLCHAINS for build in builds) if builds else may_build_yet
+    return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
+
+
+def confirmed(fast: Evaluated, stock: Evaluated, seconds: float) -> Evaluated:
+    """What is told of a verdict that stock was asked about: where the two differ, stock's stands and a flag says so.
+
+    `seconds` is what stock's build took, or the wait for it.
+    """
+    ours, theirs = fast.record, stock.record
+    if _said(ours.verdict) == _said(theirs.verdict):
+        stands, flags = fast, ours.flags
+    else:
+        detail = f"built fast it was {_said(ours.verdict)}; built by stock it is {_said(theirs.verdict)}, which stands"
+        stands, flags = stock, (*theirs.flags, Flag(rule=DIFFERED, severity="warn", detail=detail))
+    phases_s = {**stands.record.phases_s, "confirm": seconds}
+    found = {"confirmed": "stock", "flags": flags, "phases_s": phases_s, "judged_at": theirs.judged_at}
+    return replace(stands, record=stands.record.model_copy(update=found))
+
+
+def _said(verdict: Verdict) -> str:
+    """A verdict's kind, and its reason where it has one."""
+    return f"{verdict.kind} ({verdict.reason})" if isinstance(verdict, Wrong | Failed) else verdict.kind
+
+
+def _inspected(
+    evaluated: Evaluated, draft: Draft, tools: Sequence[ToolName], *, session: Session, on_phase: OnPhase
+) -> Evaluated:
+    """The same record with what the tools found; their output is among the attachments."""
+    assert draft.candidate is not None
+    gpu = session.seats[0].device.gpu
+    inspection = Inspection(draft.candidate, draft.problem, draft.kind, gpu, draft.settings, session)
+    with draft.phase("inspect", on_phase):
+        results = [inspection.run(name, on_phase=on_phase) for name in tools]
+    phases_s = {**evaluated.record.phases_s, "inspect": draft.phases_s["inspect"]}
+    found = {"tools": tuple(report for report, _ in results), "phases_s": phases_s}
+    logs = {f"{report.tool}.log": log for report, log in results if log}
+    return replace(
+        evaluated,
+        record=evaluated.record.model_copy(update=found),
+        attachments={**evaluated.attachments, **logs},
+    )
+
+
+def _building(draft: Draft, candidate: Candidate, session: Session) -> Build:
+    """How a draft's sources are built."""
+
+    def build(request: BuildRequest) -> Artifact | BuildFailure:
+        return session.build(draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle)
+
+    return build
+
+
+def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
+    """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
+    if on_gpu:
+        return "cuda"
+    return "cpu-emulated" if "cuda" in candidate.languages or "cuda" in candidate.source else "cpu"
+
+
+def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Judgement | None) -> Evaluated:
+    seated = seat.seated
+    record = Record(
+        problem=ProblemRef(
+            set=draft.problem.set,
+            name=draft.problem.name,
+            sha256=draft.problem.sha256,
+            workload=judgement.workload if judgement else Workload(precision=draft.settings.precision),
+        ),
+        submission=draft.submission.ref(draft.extraction),
+        candidate=CandidateRef(sha256=draft.candidate.sha256, languages=draft.candidate.languages)
+        if draft.candidate
+        else None,
+        device=Device(kind=draft.kind, name=seated.device_name, gpu=seat.device.gpu),
+        verdict=verdict,
+        tolerance=draft.settings.tolerance,
+        timing=judgement.timing if judgement else None,
+        roofline=judgement.roofline if judgement else None,
+        profile=judgement.profile if judgement else None,
+        audit=judgement.audit if judgement else (),
+        flags=(*draft.flags, *(judgement.flags if judgement else ())),
+        builds=draft.preparation.builds if draft.preparation else (),
+        substitutions=_substitutions(draft, judgement),
+        phases_s={**draft.phases_s, **(judgement.phases_s if judgement else {})},
+        environment=seated.environment.model_copy(update={"clocks": judgement.clocks if judgement else {}}),
+        judged_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        **({"sandbox": judgement.sandbox} if judgement else {}),
+    )
+    return Evaluated(record, _attachments(draft, verdict, judgement))
+
+
+def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]:
+    """What emulation put in the place of CUDA, in the sources and in Python."""
+    if draft.kind != "cpu-emulated":
+        return ()
+    in_sources = draft.preparation.notes if draft.preparation else ()
+    return (*in_sources, *(judgement.substitutions if judgement else ()))
+
+
+def _attachments(draft: Draft, verdict: Verdict, judgement: Judgement | None) -> dict[str, str]:
+    texts = {
+        "submission.txt": draft.submission.text,
+        "candidate.py": draft.candidate.source if draft.candidate else "",
+        "build.log": draft.preparation.build_log if draft.preparation else "",
+        "worker.log": judgement.worker_log if judgement else "",
+        "failure.log": verdict.log if isinstance(verdict, Failed) else "",
+    }
+    return {name: text for name, text in texts.items() if text}

@@ -1,0 +1,89 @@
+"""Preparing: import a candidate in a CPU-only worker, so that everything it builds on import lies in the cache.
+
+Importing runs candidate code, so it happens in the same sandbox as judging. A candidate whose import needs a GPU
+gets as far as it can here and builds the rest on the device's worker.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.judge.failure import SubjectFailed
+from harness.judge.worker_conversation import BuildRefused, conversing
+from harness.sandbox import Policy, Zygote
+from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
+from harness.schema.record import BuildSummary
+from harness.schema.submission import Candidate
+from harness.schema.verdict import Failed, Reason
+from harness.settings import Settings
+from harness.transport.worker_messages import Load, Loaded
+
+_LASTING: frozenset[Reason] = frozenset(
+    ("timeout", "cpu-time", "processes", "disk", "protocol", "missing", "syntax", "exit")
+)
+"""Reasons that a device would not mend: an import that fails for any other may only have missed the GPU."""
+
+Build = Callable[[BuildRequest], Artifact | BuildFailure]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What importing a candidate on the CPU came to. `failure` is None where it may go on to a device."""
+
+    builds: tuple[BuildSummary, ...]
+    notes: tuple[str, ...]
+    build_log: str
+    failure: Failed | None
+
+
+def prepare(
+    candidate: Candidate,
+    kind: DeviceKind,
+    *,
+    zygote: Zygote,
+    build: Build,
+    settings: Settings,
+) -> Preparation:
+    """Import `candidate` and build what it asks for."""
+    artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
+    logs: list[str] = []
+
+    def built(request: BuildRequest) -> Artifact | BuildFailure:
+        outcome = build(request)
+        logs.append(outcome.log)
+        if isinstance(outcome, Artifact):
+            artifacts[outcome.key] = (request, outcome)
+        return outcome
+
+    failure: Failed | None = None
+    policy = Policy(devices=False, limits=settings.limits, isolation=settings.isolation)
+    with conversing(zygote, policy, built) as (_, conversation):
+        try:
+            conversation.expect_ready()
+            request = Load(
+                source=candidate.source,
+                class_name="ModelNew",
+                device="cpu",
+                emulate=kind == "cpu-emulated",
+            )
+            conversation.ask(request, Loaded, seconds=settings.timeout_s)
+        except BuildRefused as refused:
+            failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+        except SubjectFailed as failed:
+            if kind != "cuda" or failed.reason in _LASTING:
+                failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+    return Preparation(
+        builds=tuple(
+            BuildSummary(
+                name=request.name,
+                toolchain=artifact.toolchain,
+                cached=artifact.cached,
+                seconds=artifact.seconds,
+                cpu_seconds=artifact.cpu_seconds,
+                notes=artifact.notes,
+            )
+            for request, artifact in artifacts.values()
+        ),
+        notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),
+        build_log="\n".join(log for log in logs if log),
+        failure=failure,
+    )

@@ -1,0 +1,132 @@
+"""What controller and judge say to each other. Both are trusted; the frames are those of the workers' wire.
+
+Whatever the judge says of a job carries the job's id, and the controller takes nothing that carries another: a verdict
+cannot become that of another submission.
+"""
+
+import secrets
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.schema.audit import Audit
+from harness.schema.base import Frozen
+from harness.schema.build import BuildRequest, DeviceKind
+from harness.schema.flag import Flag
+from harness.schema.problem import Problem, Workload
+from harness.schema.record import Environment, Profile, Roofline, SandboxReport, Timing
+from harness.schema.verdict import Verdict
+from harness.settings import Settings
+from harness.transport.worker_messages import Built
+
+
+def new_id() -> str:
+    """An id that no other job has."""
+    return secrets.token_hex(16)
+
+
+class _OfAJob(Frozen):
+    """What is said of one job; "" before there is any."""
+
+    job: str = ""
+
+
+class Seat(Frozen):
+    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
+
+    `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
+    copy memory even where the driver could share it.
+    """
+
+    say: Literal["seat"] = "seat"
+    gpu: str | None
+    core: int | None = None
+    copied: bool = False
+
+
+class Seated(Frozen):
+    """The judge is ready; `device_name` is the GPU's or the CPU's. `arch` is the GPU's capability ("9.0")."""
+
+    say: Literal["seated"] = "seated"
+    environment: Environment
+    device_name: str
+    arch: str | None = None
+
+
+class Job(Frozen):
+    """Judge this candidate on this problem. `id` is new for each that is sent.
+
+    `writes_kernels` says that the candidate's source is more than calls of PyTorch.
+    """
+
+    say: Literal["job"] = "job"
+    id: str = Field(default_factory=new_id)
+    problem: Problem
+    source: str
+    kind: DeviceKind
+    settings: Settings
+    writes_kernels: bool = True
+
+
+class Check(Frozen):
+    """Say what is known of this problem. Answer: `Checked`."""
+
+    say: Literal["check"] = "check"
+    id: str = Field(default_factory=new_id)
+    problem: Problem
+    settings: Settings
+
+
+class Checked(_OfAJob):
+    """What running the reference a few times showed, at these sizes."""
+
+    say: Literal["checked"] = "checked"
+    audit: Audit
+    workload: Workload
+
+
+class Phase(_OfAJob):
+    """Progress: the phase that begins."""
+
+    say: Literal["phase"] = "phase"
+    name: str
+
+
+class BuildWanted(_OfAJob):
+    """The candidate asks for a build while it is judged. Answer: `Built`."""
+
+    say: Literal["build-wanted"] = "build-wanted"
+    request: BuildRequest
+
+
+class Judgement(_OfAJob):
+    """The end of a job."""
+
+    say: Literal["judgement"] = "judgement"
+    verdict: Verdict
+    timing: Timing | None = None
+    roofline: Roofline | None = None
+    profile: Profile | None = None
+    audit: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    workload: Workload = Workload()
+    sandbox: SandboxReport = SandboxReport()
+    substitutions: tuple[str, ...] = ()
+    phases_s: dict[str, float] = Field(default_factory=dict)
+    clocks: dict[str, float] = Field(default_factory=dict)
+    worker_log: str = ""
+
+
+class Fault(_OfAJob):
+    """The judge itself failed, or the problem or the user did. `exit_status` as in `harness.errors`."""
+
+    say: Literal["fault"] = "fault"
+    detail: str
+    exit_status: int
+    device_lost: bool = False
+
+
+ToJudge = Annotated[Seat | Job | Check | Built, Field(discriminator="say")]
+FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Checked | Fault, Field(discriminator="say")]
+TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
+FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

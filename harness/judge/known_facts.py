@@ -1,0 +1,48 @@
+"""Known: what was found out once about problems on this machine, kept in the cache as one file each."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from harness.cache_folder import cache_folder
+from harness.schema.base import Frozen
+from harness.schema.record import Environment
+
+F = TypeVar("F", bound=Frozen)
+
+
+def key_of(environment: Environment, device: str, *parts: str) -> str:
+    """Equal for equal parts on an equal device, driver, torch and harness."""
+    machine = (environment.harness, environment.torch, environment.cuda, environment.driver, device)
+    return hashlib.sha256(json.dumps([*machine, *parts]).encode()).hexdigest()
+
+
+class Known(Generic[F]):
+    """Facts of one kind by key. A file that cannot be read or written is none: it is found out again."""
+
+    def __init__(self, folder: str, kind: type[F], *, root: Path | None = None) -> None:
+        self._root = (root or cache_folder()) / folder
+        self._kind = kind
+        self._here: dict[str, F] = {}
+
+    def find(self, key: str) -> F | None:
+        if key not in self._here:
+            try:
+                self._here[key] = self._kind.model_validate_json((self._root / f"{key}.json").read_bytes())
+            except (OSError, ValidationError):
+                return None
+        return self._here[key]
+
+    def keep(self, key: str, fact: F) -> None:
+        self._here[key] = fact
+        partial = self._root / f".{key}.{os.getpid()}"
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            partial.write_text(fact.model_dump_json())
+            partial.replace(self._root / f"{key}.json")
+        except OSError:
+            return  # a full or read-only disk: known to this process alone

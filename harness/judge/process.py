@@ -1,0 +1,492 @@
+"""The judge's process: takes jobs from the controller, starts the workers, hands them to the judge as subjects.
+
+Forked from the prepared process, trusted, one per device. It lives for many candidates; the workers it starts live
+for one each.
+"""
+
+import gc
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
+from harness.judge.audit import audit
+from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
+from harness.judge.device import Hardware
+from harness.judge.doubts import COPIED_MEMORY, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
+from harness.judge.failure import SubjectFailed
+from harness.judge.jobs import (
+    TO_JUDGE,
+    BuildWanted,
+    Check,
+    Checked,
+    Fault,
+    Job,
+    Judgement,
+    Phase,
+    Seat,
+    Seated,
+)
+from harness.judge.judge import Bench, Finding, judge
+from harness.judge.known_facts import Known, key_of
+from harness.judge.problem import LoadedProblem, load_problem
+from harness.judge.roofline import roofline
+from harness.judge.subject import Subject
+from harness.judge.timing import Plan
+from harness.judge.worker_conversation import BuildRefused, Conversation, conversing
+from harness.judge.worker_subject import WorkerSubject
+from harness.judge.workload_sizes import sized
+from harness.sandbox import Policy, Worker, Zygote
+from harness.schema.audit import Audit
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.schema.flag import Flag
+from harness.schema.problem import Problem, Workload
+from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
+from harness.schema.verdict import Correct, Failed, Rejected, Verdict
+from harness.settings import Settings
+from harness.transport import Channel, Closed
+from harness.transport.memory import CopiedArena, DeviceArena, HostArena
+from harness.transport.worker_messages import Built, Load, Loaded
+
+_COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
+    "eager": None,
+    "compile": "default",
+    "compile-max-autotune": "max-autotune-no-cudagraphs",  # a graph's outputs are gone with the next call
+}
+_REFERENCE_CPU_S = 1e6  # it serves many candidates
+_AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
+_FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
+
+
+def main(descriptors: Sequence[int], zygote: Zygote) -> None:
+    """Entry of a judge's process: the descriptor leads to the controller, `zygote` forks its workers."""
+    with Channel.from_descriptor(descriptors[0]) as channel:
+        seat = channel.receive(TO_JUDGE)
+        assert isinstance(seat, Seat)
+        try:
+            judge_process = JudgeProcess(channel, zygote, seat)
+        except HarnessError as error:
+            channel.send(Fault(detail=str(error), exit_status=error.exit_status, device_lost=True))
+            return
+        try:
+            judge_process.serve()
+        except Closed:
+            return
+
+
+class JudgeProcess:
+    """One device's judge."""
+
+    def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
+        self._channel, self._zygote = channel, zygote
+        self._gpu, self._core = seat.gpu, seat.core
+        os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
+        self._hardware = Hardware(seat.gpu, seat.core)
+        self._device = self._hardware.device
+        self._environment = self._hardware.environment()
+        self._held: _Reference | None = None
+        self._job = ""
+        self._audits = Known("audits", Audit)
+        self._baselines = Known("baselines", BaselinePair)
+        channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
+        self._copied = seat.copied or not self._hardware.shares_memory()
+        # What is written, and what candidate and reference see; copied memory is two of the latter for each.
+        copies = 5 if self._copied else 3
+        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies)
+
+    def serve(self) -> None:
+        """Take jobs until the controller hangs up."""
+        while True:
+            job = self._channel.receive(TO_JUDGE)
+            assert isinstance(job, Job | Check)
+            self._job = job.id
+            try:
+                self._tell(self._judge(job) if isinstance(job, Job) else self._check(job))
+            except HarnessError as error:
+                self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
+            except (torch.OutOfMemoryError, MemoryError) as error:
+                detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
+                self._tell(Fault(detail=detail, exit_status=3))
+                torch.cuda.empty_cache()
+            except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost
+                detail = f"the judge failed: {error}\n{traceback.format_exc()}"
+                self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
+                return
+
+    def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted) -> None:
+        self._channel.send(message.model_copy(update={"job": self._job}))
+
+    def _check(self, job: Check) -> Checked:
+        problem, workload = self._sized(job.problem, job.settings, emulated=False)
+        return Checked(audit=self._audit(problem, job.settings), workload=workload)
+
+    def _sized(self, problem: Problem, settings: Settings, *, emulated: bool) -> tuple[LoadedProblem, Workload]:
+        on_cpu = self._device.type == "cpu"
+        source, workload = sized(problem, settings.workload, emulated=emulated, on_cpu=on_cpu)
+        workload = workload.model_copy(update={"precision": settings.precision})
+        return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
+
+    def _judge(self, job: Job) -> Judgement:
+        """Judge, and once more before anybody is accused of what others may be the cause of.
+
+        Others may use the device's time too. Its memory is held by the reference's worker and by what the judge keeps
+        for later: these are given back first, and the second time the judge gives back what it can before each call.
+        """
+        judgement = self._judge_unless_short(job)
+        if judgement is None:
+            held = self._give_back()
+            judgement = self._judge_once(job, alone=True)
+            if _lacked_memory(judgement):
+                assert isinstance(judgement.verdict, Failed)
+                detail = f"{judgement.verdict.detail}; twice, the second time after {held}"
+                judgement = judgement.model_copy(
+                    update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
+                )
+        return self._judge_once(job) if WORK_OUTSIDE_THE_CLOCK in judgement.flags else judgement
+
+    def _judge_unless_short(self, job: Job) -> Judgement | None:
+        """None where the device's memory did not suffice, for the candidate or for the judge."""
+        try:
+            judgement = self._judge_once(job)
+        except torch.OutOfMemoryError:
+            return None
+        return None if _lacked_memory(judgement) else judgement
+
+    def _give_back(self) -> str:
+        """End the reference's worker and empty the judge's caches; says who held how much of the device's memory."""
+        gc.collect()  # tensors in the frames of what was raised
+        before = self._hardware.free_bytes()
+        self._hardware.trim()
+        trimmed = self._hardware.free_bytes()
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+        free = self._hardware.free_bytes()
+        return (
+            f"the judge's caches gave back {(trimmed - before) / 1e9:.1f} GB and the reference's worker "
+            f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
+        )
+
+    def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
+        settings = job.settings
+        emulated = job.kind == "cpu-emulated"
+        problem, workload = self._sized(job.problem, settings, emulated=emulated)
+        self._let_go_of_others(problem)
+        started = time.monotonic()
+        known = self._audit(problem, settings)
+        audit_s = time.monotonic() - started
+        if not emulated:
+            self._hardware.rates(settings.precision)  # while the device is idle
+        policy = self._policy(job)
+        started = time.monotonic()
+        free_bytes = self._hardware.free_bytes()
+        with self._worker(policy) as (worker, conversation):
+            report = SandboxReport(layers=worker.layers, missing=worker.missing)
+            subject: WorkerSubject | None = None
+
+            def failed_early(verdict: Failed) -> Judgement:
+                return Judgement(verdict=verdict, workload=workload, sandbox=report, audit=known.findings)
+
+            try:
+                self._tell(Phase(name="load"))
+                conversation.expect_ready()
+                self._load(conversation, job.source, "ModelNew", job)
+                loaded_s = time.monotonic() - started
+                subject = self._subject(conversation, problem, settings)
+                self._tell(Phase(name="check"))
+                finding = judge(
+                    problem,
+                    cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
+                    None if emulated else lambda: self._reference(problem, job),
+                    audit=known,
+                    bench=self._bench,
+                    plan=Plan(
+                        budget_s=settings.timing_s,
+                        bytes_budget=free_bytes // 4,
+                        memory_bytes=0 if alone else free_bytes,
+                        singles=self._device.type == "cuda",
+                        trace=settings.traced,
+                    ),
+                    tolerance=settings.tolerance,
+                )
+            except BuildRefused as refused:
+                verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+                return failed_early(verdict)
+            except SubjectFailed as failed:
+                verdict = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+                return failed_early(verdict)
+            except (torch.OutOfMemoryError, DeviceError):
+                held = self._given_back_by(worker)
+                if held <= free_bytes * _FAIR_SHARE:
+                    raise
+                detail = (
+                    f"held {held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB of device memory: too little was left to judge"
+                )
+                return failed_early(Failed(stage="run", reason="device-memory", detail=detail))
+            finally:
+                if subject is not None:
+                    subject.close()
+            worker.kill()
+            ended = worker.wait(5.0)
+        judgement = Judgement(
+            verdict=finding.verdict,
+            timing=finding.timing,
+            workload=workload,
+            sandbox=report,
+            audit=known.findings,
+            substitutions=subject.substitutions,
+            phases_s={"audit": audit_s, "load": loaded_s, **finding.phases_s},
+            clocks=self._hardware.clocks() if finding.timing else {},
+            worker_log=ended.log if ended else "",
+        )
+        return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _given_back_by(self, worker: Worker) -> int:
+        """End a worker; the bytes of device memory that this frees."""
+        before = self._hardware.free_bytes()
+        worker.kill()
+        worker.wait(5.0)
+        return self._hardware.free_bytes() - before
+
+    # ---- around a judgement ------------------------------------------------------------------------------------
+
+    def _audit(self, problem: LoadedProblem, settings: Settings) -> Audit:
+        """What is known of the problem, found out once. A reference that hangs ends this process."""
+        asked = (
+            problem.source,
+            settings.precision,
+            settings.tolerance,
+            *Audit.model_fields,
+        )  # in this form
+        key = key_of(self._environment, self._hardware.name, *asked)
+        known = self._audits.find(key)
+        if known is None:
+            self._tell(Phase(name="audit"))
+            seconds = max(settings.timeout_s, _AUDIT_S)
+            detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
+            with self._deadline(seconds, detail):
+                known = audit(problem, tolerance=settings.tolerance)
+            self._hardware.trim()
+            self._audits.keep(key, known)
+        return known
+
+    @contextmanager
+    def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
+        def late() -> None:  # whatever hangs here cannot be interrupted from within
+            self._tell(Fault(detail=detail, exit_status=InputError.exit_status, device_lost=True))
+            os._exit(1)
+
+        timer = threading.Timer(seconds, late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _doubted(self, judgement: Judgement, finding: Finding, known: Audit, job: Job) -> Judgement:
+        """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
+        timing = finding.timing
+        floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
+        on_gpu = self._device.type == "cuda"
+        profile = profile_of(finding.trace, job.source) if finding.trace else None
+        flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
+        if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
+            flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
+        if self._copied and timing:
+            flags = (*flags, COPIED_MEMORY)
+        baselines = []
+        for name in job.settings.baselines if timing else ():
+            try:
+                baselines += [self._baseline(name, judgement, job)] if name != "eager" else []
+            except DeviceError as error:  # the candidate's own judgement stands without it
+                flags = (*flags, Flag(rule="baseline-failed", severity="warn", detail=f"{name}: {error}"))
+        return judgement.model_copy(
+            update={
+                "verdict": _after(judgement.verdict, flags, job.settings.reject),
+                "timing": timing.model_copy(update={"baselines": tuple(baselines)}) if timing else None,
+                "roofline": floor,
+                "profile": profile,
+                "flags": flags,
+            }
+        )
+
+    def _baseline(self, name: BaselineName, judgement: Judgement, job: Job) -> Baseline:
+        """The candidate against another form of the reference, which is timed where its time is not known."""
+        timing = judgement.timing
+        assert timing is not None
+        workload = judgement.workload.model_dump_json()
+        key = key_of(self._environment, self._hardware.name, job.problem.sha256, workload, name)
+        known = self._baselines.find(key)
+        if known is not None and still_true(known, timing):
+            return versus(name, timing, known, cached=True)
+        pair = self._time_baseline(name, job, timing.calls_per_round)
+        self._baselines.keep(key, pair)
+        return versus(name, timing, pair, cached=False)
+
+    def _time_baseline(self, name: BaselineName, job: Job, count: int) -> BaselinePair:
+        problem, _ = self._sized(job.problem, job.settings, emulated=False)
+        plan = Plan(budget_s=job.settings.timing_s)
+        with self._reference(problem, job) as eager, self._reference(problem, job, name) as other:
+            return time_pair(problem, eager, other, count=count, bench=self._bench, plan=plan)
+
+    # ---- workers -----------------------------------------------------------------------------------------------
+
+    def _worker(self, policy: Policy) -> AbstractContextManager[tuple[Worker, Conversation]]:
+        return conversing(self._zygote, policy, self._relay_build)
+
+    def _load(self, conversation: Conversation, source: str, class_name: str, job: Job) -> None:
+        request = Load(
+            source=source,
+            class_name=class_name,
+            device="cuda" if self._gpu is not None else "cpu",
+            emulate=job.kind == "cpu-emulated",
+            gpu=self._gpu,
+        )
+        conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
+
+    def _policy(self, job: Job) -> Policy:
+        return Policy(
+            devices=self._gpu is not None,
+            limits=job.settings.limits,
+            isolation=job.settings.isolation,
+        )
+
+    def _subject(
+        self,
+        conversation: Conversation,
+        problem: LoadedProblem,
+        settings: Settings,
+        compile_mode: CompileMode | None = None,
+    ) -> WorkerSubject:
+        return WorkerSubject(
+            conversation,
+            device=self._device,
+            init_arguments=problem.init_arguments(),
+            precision=settings.precision,
+            call_s=max(settings.timeout_s, _COMPILING_S) if compile_mode else settings.timeout_s,
+            memory_bytes=settings.memory_bytes,
+            compile_mode=compile_mode,
+            core=self._core,
+        )
+
+    @contextmanager
+    def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:
+        """The reference in a worker of its own, by the same protocol. Its failure is never the candidate's.
+
+        The one that was used last is kept for the next candidate of the same problem: no candidate's code is in it.
+        """
+        key = (problem.source, form, job.model_copy(update={"source": ""}).model_dump_json())
+        held, self._held = self._held, None
+        if held is None or held.key != key:
+            if held is not None:
+                held.close()
+            self._tell(Phase(name="reference"))
+            held = self._start_reference(problem, job, form, key)
+        with ExitStack() as on_failure:
+            on_failure.callback(held.close)
+            self._tell(Phase(name="time"))
+            yield held.subject
+            held.subject.detach()
+            held.subject.release(trim=True)
+            on_failure.pop_all()
+        self._held = held
+
+    def _let_go_of_others(self, problem: LoadedProblem) -> None:
+        """End the reference's worker of another problem, and give back what is kept of it."""
+        if self._held is not None and self._held.key[0] != problem.source:
+            self._held.close()
+            self._held = None
+        self._hardware.trim()
+
+    def _start_reference(
+        self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
+    ) -> "_Reference":
+        policy = self._policy(job)
+        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cpu_s": _REFERENCE_CPU_S})})
+        with ExitStack() as opening:
+            _, conversation = opening.enter_context(self._worker(unhurried))
+            subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
+            opening.callback(subject.close)
+            try:
+                conversation.expect_ready()
+                self._load(conversation, problem.source, "Model", job)
+            except SubjectFailed as failed:
+                raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
+            return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
+
+    def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
+        self._tell(BuildWanted(request=request))
+        answer = self._channel.receive(TO_JUDGE)
+        assert isinstance(answer, Built)
+        outcome = answer.artifact or answer.failure
+        assert outcome is not None
+        return outcome
+
+    # ---- device ------------------------------------------------------------------------------------------------
+
+    def _make_arena(self, size: int) -> Any:
+        if self._copied:
+            return CopiedArena(size, self._device)
+        return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
+
+
+def _lacked_memory(judgement: Judgement) -> bool:
+    return isinstance(judgement.verdict, Failed) and judgement.verdict.reason == "device-memory"
+
+
+def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:
+    """A correct verdict as it stands once the flags are known: the first one that rejects decides."""
+    if not isinstance(verdict, Correct):
+        return verdict
+    for flag in flags:
+        if flag.severity == "reject" or flag.rule in reject:
+            return Rejected(rule=flag.rule, detail=flag.detail)
+    return verdict
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A reference's worker, and for what it was started."""
+
+    key: tuple[str, ...]
+    subject: Subject
+    close: Callable[[], None]
+
+
+class _Sparing:
+    """A subject before whose calls the judge gives back what device memory it keeps for later."""
+
+    def __init__(self, inner: WorkerSubject, trim: Callable[[], None]) -> None:
+        self._inner, self._trim = inner, trim
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("construct", "round"):
+            self._trim()
+        return getattr(self._inner, name)
+
+
+class _Blameless:
+    """The reference as a subject: whatever it fails at is ours."""
+
+    def __init__(self, inner: WorkerSubject) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                return method(*arguments, **named)
+            except (SubjectFailed, ProtocolError) as failed:
+                raise DeviceError(f"the reference's worker failed: {failed}") from failed
+
+        return call

@@ -1,0 +1,288 @@
+"""Kept: what the memory of an output held when the clock stopped, read while its owner was frozen.
+
+A worker that is asked for outputs afterwards is awake again and could still finish them. So what is verified is what
+was kept. Of large outputs that is some elements at random places, enough for work that was left for later to show.
+
+On the host nothing can change while all tasks of the worker are stopped, and outputs are copied once the clock has
+stopped. A device goes on with what it was given before. There elements of every output of the round are gathered while
+the clock runs: whatever the device still had to do for them was too late.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from harness.judge.subject import Sampled
+from harness.transport.memory import device_bytes, element_size, read_places, read_process
+from harness.transport.values import TensorValue
+
+_LARGEST = 1 << 62  # sums with any address stay below 2**63
+PLACES = 1 << 13
+"""Elements that are kept of a large output: leaving one in a thousand for later shows in 9997 of 10000 cases."""
+_FEWEST_SHARE = 0.05
+"""So many of the words that were read of an output must be elements of it, if it is laid out otherwise than before."""
+_ROOM = 1.5
+"""Outputs whose sizes depend on their inputs may be so much larger than the one described last."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Memory from an output's address on. `handle` names the device allocation, "" elsewhere.
+
+    `mapped` is that memory as far as the judge has it mapped itself, a uint8 tensor; None where it is the worker's own.
+    """
+
+    pid: int
+    address: int
+    handle: str = ""
+    mapped: torch.Tensor | None = None
+
+    def read(self, size: int) -> torch.Tensor:
+        """A copy of the first `size` bytes, fewer where the judge has no more mapped.
+
+        Raises OSError where the worker has less.
+        """
+        if self.mapped is not None:
+            return self.mapped[:size].clone()
+        copy = torch.empty(size, dtype=torch.uint8)
+        read_process(self.pid, self.address, copy)
+        return copy
+
+    def read_at(self, offsets: torch.Tensor, width: int) -> torch.Tensor:
+        """`width` bytes at each of the offsets, one a row. Raises OSError where they are not mapped."""
+        if self.mapped is not None:
+            at = offsets.to(self.mapped.device)[:, None] + torch.arange(width, device=self.mapped.device)
+            return self.mapped[at]
+        rows = torch.empty(len(offsets), width, dtype=torch.uint8)
+        read_places(self.pid, [self.address + offset for offset in offsets.tolist()], rows)
+        return rows
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All bytes of an output, or where `places` is set one row of bytes for each of these flat indices of `layout`."""
+
+    source: Source
+    layout: TensorValue
+    data: torch.Tensor
+    places: torch.Tensor | None = None
+
+    def as_laid_out(self, leaf: TensorValue) -> "Kept | None":
+        """What was kept, as part of an output of this layout; None where it tells nothing of that.
+
+        Outputs may be laid out otherwise than those before: what was read of one are words of its memory.
+        """
+        if self.places is None:
+            return self if self.data.numel() >= leaf.span * element_size(leaf.dtype) else None
+        mine = self.layout
+        if (mine.dtype, mine.shape, mine.strides) == (leaf.dtype, leaf.shape, leaf.strides):
+            return self
+        if element_size(mine.dtype) != element_size(leaf.dtype):
+            return None
+        offsets, width = _offsets(mine, self.places)
+        flat, there = _elements_at(leaf, offsets // width)
+        return Kept(self.source, leaf, self.data[there], flat) if len(flat) >= _FEWEST_SHARE * len(offsets) else None
+
+    def unchanged(self) -> bool:
+        """Whether memory that the judge has mapped still holds the same."""
+        if self.places is None:
+            size = self.layout.span * element_size(self.layout.dtype)
+            return torch.equal(self.source.read(size), self.data[:size])
+        return torch.equal(self.source.read_at(*_offsets(self.layout, self.places)), self.data)
+
+    def sampled(self) -> Sampled:
+        """The elements that were kept."""
+        assert self.places is not None
+        dtype = getattr(torch, self.layout.dtype)
+        return Sampled(tuple(self.layout.shape), self.places, self.data.reshape(-1).view(dtype))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Flat indices of an output's elements, and how many elements' widths from its start each lies."""
+
+    flat: torch.Tensor
+    elements: torch.Tensor
+
+
+def places_in(layout: TensorValue, device: torch.device) -> Places:
+    """All elements of a small output, random ones of a large one; on the device."""
+    if layout.elements <= PLACES:
+        flat = torch.arange(layout.elements, device=device)
+    else:  # not torch's own generator: that drew the inputs, which tell its state
+        chance = torch.Generator(device).manual_seed(secrets.randbits(62))
+        flat = torch.randint(0, layout.elements, (PLACES,), generator=chance, device=device)
+    offsets, width = _offsets(layout, flat)
+    return Places(flat, offsets // width)
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Device memory of a worker that the judge has mapped: its range there, its handle, and `raw` here (uint8)."""
+
+    base: int
+    size: int
+    handle: str
+    raw: torch.Tensor
+
+    def holds(self, address: int, size: int) -> bool:
+        return self.base <= address and address + size <= self.base + self.size
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Elements at `places` of one output of all calls. `words` has the shape (calls, places)."""
+
+    layout: TensorValue
+    places: torch.Tensor
+    sources: Callable[[int], Source]
+    words: torch.Tensor
+
+    def of(self, call: int) -> Kept:
+        rows = self.words[call].contiguous().view(torch.uint8).view(len(self.places), -1)
+        return Kept(self.sources(call), self.layout, rows, self.places)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Elements of all outputs of a round."""
+
+    rows: tuple[_Rows, ...]
+
+    def of(self, call: int) -> dict[int, list[Kept]]:
+        """What was kept of a call's outputs, by address."""
+        found: dict[int, list[Kept]] = {}
+        for rows in self.rows:
+            kept = rows.of(call)
+            found.setdefault(kept.source.address, []).append(kept)
+        return found
+
+
+def gather(
+    addresses: Sequence[Sequence[int]],
+    layout: Sequence[TensorValue],
+    places: Sequence[Places],
+    allocations: Sequence[Allocation],
+) -> Gathered | None:
+    """Copy the elements at `places` of every call's outputs, all laid out like `layout`, as they are now.
+
+    A few launches for each output, however many calls and allocations there are: the clock runs. Does not wait for the
+    device. None where an output lies where nothing is mapped, or there are not as many as `layout` has.
+    """
+    if any(len(call) != len(layout) for call in addresses):
+        return None
+    found: list[_Rows] = []
+    ordered = sorted(allocations, key=lambda one: one.base)
+    bases = np.array([one.base for one in ordered], dtype=np.int64)
+    ends = np.array([one.base + one.size for one in ordered], dtype=np.int64)
+    here = np.array([one.raw.data_ptr() for one in ordered], dtype=np.int64)
+    table = np.array(addresses, dtype=np.int64).reshape(len(addresses), len(layout))
+    for index, (leaf, where) in enumerate(zip(layout, places, strict=True)):
+        if not leaf.elements:
+            continue
+        width = element_size(leaf.dtype)
+        named = table[:, index]
+        at = np.searchsorted(bases, named, side="right") - 1
+        if leaf.span * width > _LARGEST or (at < 0).any() or (named + leaf.span * width > ends[at]).any():
+            return None
+        mapped = here[at] + (named - bases[at])
+        lowest = int(here.min())
+        if ((mapped - lowest) % width).any():
+            return None
+        first = torch.from_numpy((mapped - lowest) // width).to(where.flat.device)
+        words = _everything_from(ordered, lowest, width)[first[:, None] + where.elements[None, :]]
+        sources = _sources([int(one) for one in named], [ordered[which] for which in at])
+        found.append(_Rows(leaf, where.flat, sources, words))
+    return Gathered(tuple(found))
+
+
+def _everything_from(allocations: Sequence[Allocation], lowest: int, width: int) -> torch.Tensor:
+    """All addresses from the lowest to the highest that is mapped, as one tensor of words of so many bytes.
+
+    What lies between allocations may be mapped or not: only what was looked up before may be read.
+    """
+    size = max(one.raw.data_ptr() + one.raw.numel() for one in allocations) - lowest
+    everything: torch.Tensor = device_bytes(lowest, size // width * width, 0)
+    return everything.view(_WORDS[width])
+
+
+def _sources(addresses: list[int], allocations: list[Allocation]) -> Callable[[int], Source]:
+    def source(call: int) -> Source:
+        address, one = addresses[call], allocations[call]
+        return Source(0, address, one.handle, one.raw[address - one.base :])
+
+    return source
+
+
+_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128}
+"""A type of each width of an element, to move them by."""
+
+
+def keep(source: Source, layout: TensorValue, *, whole: bool) -> Kept:
+    """What an output that is laid out like this holds now. Raises OSError where there is no memory."""
+    if not whole:
+        places = places_in(layout, torch.device("cpu")).flat
+        return Kept(source, layout, source.read_at(*_offsets(layout, places)), places)
+    size = layout.span * element_size(layout.dtype)
+    try:
+        return Kept(source, layout, source.read(int(size * _ROOM)))
+    except OSError:
+        return Kept(source, layout, source.read(size))
+
+
+def _elements_at(layout: TensorValue, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The flat indices of the elements that lie at these words of memory, and which words have one.
+
+    Of a layout whose elements overlap, or lie so that none can be told from its word, that is none.
+    """
+    rest, flat = words.clone(), torch.zeros_like(words)
+    there = torch.ones_like(words, dtype=torch.bool)
+    weight, dimensions = 1, []
+    for size, stride in zip(reversed(layout.shape), reversed(layout.strides), strict=True):
+        dimensions.append((stride, size, weight))
+        weight *= size
+    for stride, size, of_one in sorted(dimensions, reverse=True):
+        if size == 1:
+            continue
+        if stride == 0:
+            return flat[:0], torch.zeros_like(there)
+        index = rest // stride
+        there &= index < size
+        flat += index * of_one
+        rest -= index * stride
+    there &= rest == 0
+    return flat[there], there
+
+
+def _offsets(layout: TensorValue, places: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Where elements of these flat indices lie, in bytes, and how wide one is."""
+    width = element_size(layout.dtype)
+    places, offsets = places.clone(), torch.zeros_like(places)
+    for size, stride in zip(reversed(layout.shape), reversed(layout.strides), strict=True):
+        offsets += places % size * stride
+        places //= size
+    return offsets * width, width
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A range of a process's addresses, and the offset in the file that it shows."""
+
+    start: int
+    end: int
+    offset: int
+
+
+def mappings_of(pid: int, descriptor: int) -> list[Mapping]:
+    """Where a process has mapped the file behind a descriptor of ours, by the kernel's account and not its own."""
+    file = os.fstat(descriptor)
+    device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
+    line = re.compile(rf"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) {device} {file.st_ino} ", re.MULTILINE)
+    found = line.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+    return [Mapping(*(int(number, 16) for number in numbers)) for numbers in found]

@@ -1,0 +1,232 @@
+"""A conversation with one sandboxed worker: ask, answer its builds, and turn whatever goes wrong into data."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
+
+from harness.errors import ProtocolError
+from harness.judge.failure import SubjectFailed
+from harness.sandbox import Cause, Exit, Freezer, Policy, Worker, Zygote
+from harness.schema.base import Frozen
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.schema.verdict import Reason
+from harness.transport import Channel, Closed, Frame, Late
+from harness.transport.channel import parsed
+from harness.transport.memory import may_read_process
+from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready
+
+M = TypeVar("M", bound=Frozen)
+BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
+
+_EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
+MAX_BUILDS = 32  # extensions of one candidate
+MAX_BUILDS_S = 1200.0  # what they may have taken together before another is begun
+_LONGEST_REQUEST = 8 << 20  # bytes of a build request
+_LOG = 1 << 20  # characters that are kept of a log
+
+
+WORKER_ENTRY = "harness.worker.serve:main"
+_START_S = 30.0  # what a worker may take from its fork until it listens
+
+
+class BuildRefused(SubjectFailed):
+    """An extension of the candidate did not build."""
+
+    def __init__(self, failure: BuildFailure) -> None:
+        reason: Reason = failure.reason  # where a worker tells of it, what it says is as long as it likes
+        super().__init__(reason, _first_line(failure.detail), failure.log[-_LOG:])
+        self.failure = failure
+
+
+class Conversation:
+    """The judge's (or the builder's) side of the wire to one worker.
+
+    `build` answers the candidate's build requests; time spent in it does not count against a deadline. Every method
+    raises `SubjectFailed` where the worker does not answer as it should; the worker is then dead or to be killed.
+    """
+
+    def __init__(self, worker: Worker, channel: Channel, build: BuildAnswer) -> None:
+        self._worker, self._channel, self._build = worker, channel, build
+        self._builds, self._builds_s = 0, 0.0
+        self.could_be_read = False
+        """Whether the worker's memory could be read before any code of a candidate ran in it."""
+
+    @property
+    def pid(self) -> int:
+        return self._worker.pid
+
+    def freezer(self) -> Freezer:
+        """What stops the worker's tasks, and resumes them."""
+        return self._worker.freezer()
+
+    def end(self) -> None:
+        """End the worker, and wait until nothing of it is left."""
+        self._end()
+
+    def expect_ready(self, *, seconds: float = _START_S) -> None:
+        """Wait until the worker listens."""
+        self._answer(Ready, seconds, "starting")
+        self.could_be_read = may_read_process(self._worker.pid)
+
+    def ask(self, request: Frozen, kind: type[M], *, seconds: float = 60.0, descriptors: Sequence[int] = ()) -> M:
+        """Send a request and wait at most `seconds` for its answer, a message of `kind`."""
+        self._send(request, descriptors)
+        return self._answer(kind, seconds, str(getattr(request, "say", "")))
+
+    def ask_round(
+        self,
+        request: Go,
+        *,
+        seconds: float,
+        descriptors: Sequence[int] = (),
+        spin_s: float = 0.0,
+        stop: Callable[[], None] = lambda: None,
+    ) -> Done:
+        """Have a round called and wait for its end, awake for the first `spin_s`.
+
+        `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
+        """
+        if not self._channel.is_quiet():
+            raise SubjectFailed("protocol", "said something before it was asked", self._end().log)
+        self._send(request, descriptors)
+        deadline = time.monotonic() + seconds
+        while True:
+            frame = self._frame(deadline, seconds, "go", spin_s)
+            if frame.text.startswith(DONE):
+                stop()
+                with self._protocol():
+                    return Done.unpacked(frame.text, len(request.slots))
+            message = self._message(frame)
+            if not isinstance(message, Build):
+                raise SubjectFailed("protocol", f"answered {message.say!r} while go", self._end().log)
+            deadline += self._answer_build(message)
+
+    def _send(self, request: Frozen, descriptors: Sequence[int]) -> None:
+        try:
+            self._channel.send(request, descriptors)
+        except Closed:
+            raise self._died() from None
+
+    def _answer(self, kind: type[M], seconds: float, during: str) -> M:
+        deadline = time.monotonic() + seconds
+        while True:
+            message = self._message(self._frame(deadline, seconds, during))
+            if isinstance(message, Build):
+                deadline += self._answer_build(message)
+                continue
+            if not isinstance(message, kind):
+                raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
+            return message
+
+    def _frame(self, deadline: float, seconds: float, during: str, spin_s: float = 0.0) -> Frame:
+        """The next frame, without descriptors: no answer brings any."""
+        try:
+            with self._protocol():
+                frame = self._channel.receive_text(deadline=deadline, spin_s=spin_s)
+        except Closed:
+            raise self._died() from None
+        except Late:
+            exit_ = self._end()
+            raise SubjectFailed("timeout", f"no answer within {seconds:g} s ({during})", exit_.log) from None
+        if frame.descriptors:
+            frame.close()
+            raise SubjectFailed("protocol", "sent a descriptor that nobody asked for", self._end().log)
+        return frame
+
+    def _message(self, frame: Frame) -> Answer:
+        """What a frame says. Raises SubjectFailed where candidate code raised."""
+        with self._protocol():
+            message = parsed(frame, ANSWER)
+        if isinstance(message, Raised):
+            raise self._raised(message)
+        return message
+
+    @contextmanager
+    def _protocol(self) -> Iterator[None]:
+        """Whatever breaks the protocol ends the worker and is its failure."""
+        try:
+            yield
+        except (Closed, Late):
+            raise
+        except ProtocolError as error:
+            exit_ = self._end()
+            raise SubjectFailed("protocol", f"broke the protocol: {error}", exit_.log) from error
+
+    def _answer_build(self, message: Build) -> float:
+        """Answer a build request; the seconds it took."""
+        self._builds += 1
+        if self._builds > MAX_BUILDS:
+            raise SubjectFailed("protocol", f"asked for more than {MAX_BUILDS} builds", self._end().log)
+        if self._builds_s > MAX_BUILDS_S:
+            detail = f"its builds took more than {MAX_BUILDS_S:g} s together"
+            raise SubjectFailed("timeout", detail, self._end().log)
+        if len(message.model_dump_json()) > _LONGEST_REQUEST:  # with its defaults it may be longer than it came
+            raise SubjectFailed("protocol", "asked for a build of more text than can be passed on", self._end().log)
+        started = time.monotonic()
+        outcome = self._build(message.request)
+        try:
+            if isinstance(outcome, Artifact):
+                with ExitStack() as opened:
+                    paths = filter(None, (outcome.path, outcome.library))
+                    files = [opened.enter_context(open(path, "rb")).fileno() for path in paths]
+                    self._channel.send(Built(artifact=outcome), files)
+            else:
+                self._channel.send(Built(failure=outcome))
+        except Closed:
+            raise self._died() from None
+        seconds = time.monotonic() - started
+        self._builds_s += seconds
+        return seconds
+
+    def _raised(self, message: Raised) -> SubjectFailed:
+        if message.kind == "build" and message.failure is not None:
+            return BuildRefused(message.failure)
+        reasons: dict[str, Reason] = {"build": "compile"}
+        reason: Any = reasons.get(message.kind, message.kind)
+        named = f"{message.type}: {message.message}" if message.type else message.message
+        return SubjectFailed(reason, _first_line(named), message.traceback)
+
+    def _died(self) -> SubjectFailed:
+        ended = self._worker.wait(_EXIT_S)
+        if ended is None:
+            return SubjectFailed("protocol", "hung up and lived on", self._end().log)
+        reason, detail = _death(ended)
+        return SubjectFailed(reason, detail, ended.log)
+
+    def _end(self) -> Exit:
+        self._worker.kill()
+        return self._worker.wait(_EXIT_S) or Exit(code=None, signal=None, cause="killed", log="", peak_rss_bytes=0)
+
+
+_LIMITS: dict[Cause, tuple[Reason, str]] = {
+    "memory": ("out-of-memory", "used more memory than allowed"),
+    "cpu": ("cpu-time", "used more CPU time than allowed"),
+    "processes": ("processes", "started more processes or threads than allowed"),
+    "scratch": ("disk", "wrote more to the disk than allowed"),
+    "file": ("disk", "wrote a larger file than allowed"),
+}
+
+
+def _death(ended: Exit) -> tuple[Reason, str]:
+    if ended.cause in _LIMITS:
+        reason, detail = _LIMITS[ended.cause]
+        return reason, f"{detail} ({ended.peak_rss_bytes / 1e9:.1f} GB resident)" if ended.cause == "memory" else detail
+    if ended.signal is not None:
+        return "crash", f"the worker died of signal {ended.signal}"
+    return "exit", f"the process left with status {ended.code} instead of answering"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:2_000]
+
+
+@contextmanager
+def conversing(zygote: Zygote, policy: Policy, build: BuildAnswer) -> Iterator[tuple[Worker, "Conversation"]]:
+    """Start a worker and hold a conversation with it; leaving the block ends both. The worker may not listen yet."""
+    channel, theirs = Channel.pair()
+    with channel:
+        with theirs:
+            worker = zygote.spawn_worker(WORKER_ENTRY, [theirs.fileno()], policy)
+        with worker:
+            yield worker, Conversation(worker, channel, build)

@@ -1,0 +1,560 @@
+"""A sandboxed worker as the judge's `Subject`: every call goes over the wire, with a deadline and a cap.
+
+Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's failure, and data.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import torch
+
+from harness.errors import DeviceError, SandboxError
+from harness.judge.failure import SubjectFailed
+from harness.judge.inputs import InputSets
+from harness.judge.reading import bytes_of_copy, read_output, spreads
+from harness.judge.snapshot import Allocation, Gathered, Kept, Mapping, Source, gather, keep, mappings_of, places_in
+from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
+from harness.judge.tensors import leaves
+from harness.judge.worker_conversation import Conversation
+from harness.sandbox import NotStopped
+from harness.schema.problem import Precision
+from harness.schema.record import CompileMode
+from harness.transport.memory import CopiedArena, Driver, HostArena, device_bytes, element_size, view
+from harness.transport.values import (
+    FloatValue,
+    MappingValue,
+    OpaqueValue,
+    SequenceValue,
+    TensorValue,
+    Value,
+    decode,
+    digest_of_plain,
+    encode,
+    tensors,
+)
+from harness.transport.worker_messages import (
+    Attach,
+    Attached,
+    Attend,
+    Attending,
+    Construct,
+    Constructed,
+    Describe,
+    Described,
+    Detach,
+    DeviceHandle,
+    Done,
+    Go,
+    HostCopy,
+    Prepare,
+    Prepared,
+    Release,
+    Released,
+    Take,
+    Taken,
+    Traced,
+)
+from harness.transport.worker_messages import Trace as TraceCalls
+
+_SPIN_S = 1.0  # how long the judge waits awake for the end of a round
+_MOST_ELEMENTS = 1 << 44  # an expanded tensor has more elements than memory; indices of them must not overflow
+_SNAPSHOT_BYTES = 1 << 29
+"""Of the outputs of a call that are larger than this only some elements are kept."""
+_FEW_STRAYS, _STRAY_SHARE = 3, 0.05
+"""How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
+whose end that touches does not count; elsewhere it could only have disturbed others."""
+
+
+class WorkerSubject:
+    """The candidate in a worker process that has loaded it. Implements `judge.subject.Subject`."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        device: torch.device,
+        init_arguments: list[Any],
+        precision: Precision = "fp32",
+        call_s: float,
+        memory_bytes: int,
+        compile_mode: CompileMode | None = None,
+        core: int | None = None,
+    ) -> None:
+        """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once.
+
+        `core` is the CPU that the model is called on in timed rounds.
+        """
+        self._talk = conversation
+        self._device = device
+        self._init_arguments = init_arguments
+        self._precision = precision
+        self._call_s, self._memory_bytes = call_s, memory_bytes
+        self._compile_mode, self._core = compile_mode, core
+        self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
+        self._arenas = 0
+        self._sets: tuple[int, InputSets, int] | None = None
+        self._has_contents = False
+        self._done: Done | None = None
+        self._freezer = conversation.freezer()
+        self._freezes = self._strays = 0
+        self._gathered: Gathered | None = None
+        self._mappings: list[Mapping] = []
+        self._layout: tuple[TensorValue, ...] = ()
+        self._kept: dict[int, dict[int, list[Kept]]] = {}
+        self._opened: dict[str, Allocation] = {}
+        self._copies: dict[tuple[object, ...], torch.Tensor] = {}
+        self._copied_bytes = 0
+        self._driver = Driver() if device.type == "cuda" else None
+        self.substitutions: tuple[str, ...] = ()
+
+    # ---- Subject -----------------------------------------------------------------------------------------------
+
+    def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+        arguments, arena = self._shared_arguments()
+        answer = self._talk.ask(
+            Construct(
+                seed=seed,
+                arguments=arguments,
+                arena=arena,
+                precision=self._precision,
+                compile_mode=self._compile_mode,
+            ),
+            Constructed,
+            seconds=self._call_s,
+        )
+        return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
+
+    def attach(self, sets: InputSets) -> None:
+        self._freezes = self._strays = 0
+        arena, base = self._attach(sets.arena)
+        self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
+        self._sets = (arena, sets, base)
+
+    def detach(self) -> None:
+        if self._sets is not None:
+            self.release()
+            self._close_opened()
+            self._layout = ()
+            self._talk.ask(Detach(arena=self._sets[0]), Released)
+            self._sets = None
+
+    def freeze(self) -> None:
+        """Stop the worker and whatever it started. A worker that is gone by now shows at the next question."""
+        if self._freezer.holds:
+            return
+        if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
+            with suppress(OSError):
+                os.sched_setaffinity(self._talk.pid, {self._core})
+        with _blamed():
+            self._freezer.stop()
+
+    def _halt(self) -> None:
+        """On a device what is gathered next counts; on the host nothing is over before all tasks rest."""
+        with _blamed():
+            self._freezer.halt()
+            if self._device.type != "cuda":
+                self._freezer.settle()
+
+    def settle(self) -> None:
+        if self._freezer.holds and self._device.type == "cuda":
+            with _blamed():
+                self._freezer.settle()
+
+    def wake(self) -> None:
+        self._thaw()
+        self._give_contents()
+        if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
+            self._talk.ask(Attend(), Attending)
+
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+        self._give_contents()
+        self._has_contents = False
+        self._gathered, self._kept = None, {}
+        request = Go(slots=tuple(slots), seed=seed)
+        gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
+        places = [places_in(leaf, self._device) for leaf in self._layout] if gathers else []
+        started = time.monotonic()
+        stop = self._halt if hold else lambda: None
+        self._done = self._talk.ask_round(request, seconds=self._call_s, spin_s=self._spin_s, stop=stop)
+        if gathers:
+            self._gathered = gather(self._done.addresses, self._layout, places, self._allocations())
+            torch.cuda.synchronize()
+        device_ms = self._done.device_ms if self._device.type == "cuda" else None
+        return Round(time.monotonic() - started, len(slots), device_ms)
+
+    def _allocations(self) -> list[Allocation]:
+        """Device memory that outputs may lie in, by its addresses in the worker."""
+        found = list(self._opened.values())
+        if self._sets is not None:
+            _, sets, base = self._sets
+            found.append(Allocation(base, sets.arena.size, "", sets.arena.bytes()))
+        return found
+
+    def _give_contents(self) -> None:
+        """Have the worker copy what was written for the next round, where it does not see it anyway; once a round."""
+        arena = self._copied_arena()
+        if arena is not None and not self._has_contents:
+            assert self._sets is not None
+            arena.send()
+            self._talk.ask(Take(arena=self._sets[0]), Taken)
+        self._has_contents = True
+
+    def _copied_arena(self) -> CopiedArena | None:
+        """The arena of the sets, where judge and worker each have memory of their own behind it."""
+        arena = self._sets[1].arena if self._sets is not None else None
+        return arena if isinstance(arena, CopiedArena) else None
+
+    def snapshot(self, calls: Sequence[int]) -> None:
+        assert self._done is not None
+        if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
+            return
+        if self._device.type == "cuda":
+            if self._gathered is None:
+                raise Unsettled
+            self._kept = {call: self._gathered.of(call) for call in calls}
+            return
+        whole = sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) <= _SNAPSHOT_BYTES
+        self._locate_sets()
+        for call in calls:
+            addresses = self._done.addresses[call]
+            self._kept[call] = {}
+            if len(addresses) != len(self._layout):  # that of the outputs described last
+                raise Unsettled
+            for address, leaf in zip(addresses, self._layout, strict=True):
+                kept = self._keep(address, leaf, whole=whole)
+                if kept is not None:  # several outputs may begin at one address
+                    self._kept[call].setdefault(address, []).append(kept)
+        if self._freezer.ran():
+            raise Unsettled
+
+    def _keep(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
+        """What is at an address of the host now; None where nothing can be, by what was described so far."""
+        source = self._in_sets(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
+        with suppress(OSError):  # what is described afterwards tells why
+            return keep(source, leaf, whole=whole and not spreads(leaf)) if leaf.elements else None
+        return None
+
+    def _locate_sets(self) -> None:
+        """Where the worker sees the sets. On the host by the kernel's account, as it may map them more than once."""
+        self._mappings = []
+        if self._sets is None:
+            return
+        _, sets, base = self._sets
+        self._mappings = [Mapping(base, base + sets.arena.size, 0)]
+        if isinstance(sets.arena, HostArena):
+            with suppress(OSError):
+                descriptor = sets.arena.descriptor()
+                try:
+                    self._mappings = mappings_of(self._talk.pid, descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def _in_sets(self, address: int, size: int) -> Source | None:
+        """The part of the sets that an output is; None where it lies elsewhere. Raises SubjectFailed for both."""
+        for mapping in self._mappings:
+            if address < mapping.end and mapping.start < address + size:
+                if address < mapping.start or mapping.end < address + size:
+                    raise SubjectFailed("protocol", "an output lies partly in an input")
+                assert self._sets is not None
+                start = mapping.offset + address - mapping.start
+                return Source(self._talk.pid, address, "", self._sets[1].arena.bytes()[start:])
+        return None
+
+    def survey(self, calls: Sequence[int]) -> None:
+        if self._copied_arena() is not None:
+            return
+        if self._device.type != "cuda":
+            self._described(calls[-1:])  # what lies on the host can be read wherever it is
+            return
+        answer = self._described(calls)
+        with _as_described():
+            for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
+                size = leaf.span * element_size(leaf.dtype)
+                if leaf.elements and leaf.device == "cuda" and self._in_sets(leaf.offset, size) is None:
+                    entry = self._entry(leaf.offset, size, answer.handles)
+                    assert entry is not None
+                    self._open(entry)
+
+    def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
+        answer = self._described(calls)
+        copied = self._copied_arena()
+        if copied is not None:
+            copied.take()
+        self._copies, self._copied_bytes = {}, 0
+        try:
+            with _as_described():
+                return [
+                    self._read_output(output, answer, self._kept.get(call), like)
+                    for call, output in zip(calls, answer.outputs, strict=True)
+                ]
+        finally:
+            self._copies = {}
+
+    def _read_output(self, output: Value, described: Described, kept: dict[int, list[Kept]] | None, like: Any) -> Any:
+        """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
+
+        Its shapes, dtypes and sizes are looked at before a byte is copied. Raises ValueError for a description that
+        cannot be true, SubjectFailed for one that is not of what was kept: by then the worker knows which calls are
+        verified, so that no round may be repeated for it.
+        """
+        size = sum(leaf.span * element_size(leaf.dtype) for leaf in tensors(output))
+        if size > self._memory_bytes and self._device.type != "cuda":  # of addresses that are reserved, not of memory
+            raise ValueError(f"outputs of {size} bytes, more than a worker may have")
+        mine = sorted((leaf.dtype, leaf.shape) for leaf in tensors(output))
+        if like is not None and mine != sorted(_form(leaf) for leaf in leaves(like)):
+            return self._read(output, _without_contents)  # a comparison names what differs
+        return self._read(output, lambda leaf: self._read_tensor(leaf, described, kept))
+
+    def _described(self, calls: Sequence[int]) -> Described:
+        """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
+        assert self._done is not None
+        self._thaw()
+        answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+        self.substitutions = answer.substitutions
+        self._locate_sets()
+        if len(answer.outputs) != len(calls):
+            raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
+        for call, output in zip(calls, answer.outputs, strict=True):
+            if any(leaf.elements > _MOST_ELEMENTS for leaf in tensors(output)):
+                raise SubjectFailed("protocol", "described an output that cannot be: no machine has so many elements")
+            named = self._done.addresses[call]
+            if len(named) != len(tensors(output)) or any(
+                leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
+            ):
+                raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
+            if digest_of_plain(output) != self._done.plain[call]:
+                raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
+        self._layout = tuple(tensors(answer.outputs[-1])) if answer.outputs else ()
+        return answer
+
+    def release(self, *, poison: bool = False, trim: bool = False) -> None:
+        self._thaw()
+        if trim:
+            self._close_opened()
+        self._done, self._kept = None, {}
+        self._talk.ask(Release(poison=poison, trim=trim), Released)
+
+    def trace(self, slots: Sequence[int]) -> Trace:
+        self._thaw()
+        answer = self._talk.ask(TraceCalls(slots=tuple(slots)), Traced, seconds=self._call_s)
+        used = tuple(KernelUse(kernel.name, kernel.us, kernel.launches) for kernel in answer.kernels)
+        return Trace(answer.us, len(slots), used)
+
+    def close(self) -> None:
+        """Unmap what was opened of the worker's memory. The worker itself is its owner's to end."""
+        self._close_opened()
+
+    def end(self) -> None:
+        self._close_opened()
+        self._talk.end()
+
+    def _thaw(self) -> None:
+        if not self._freezer.holds:
+            return
+        self._freezes += 1
+        self._strays += self._freezer.ran()
+        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
+            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        self._freezer.resume()
+
+    # ---- sharing -----------------------------------------------------------------------------------------------
+
+    def _attach(self, arena: Any) -> tuple[int, int]:
+        self._arenas += 1
+        kind: Any = "host" if isinstance(arena, HostArena) else "copied" if isinstance(arena, CopiedArena) else "cuda"
+        descriptor = arena.descriptor()
+        try:
+            request = Attach(arena=self._arenas, size=arena.size, kind=kind)
+            answer = self._talk.ask(request, Attached, descriptors=[descriptor])
+        finally:
+            os.close(descriptor)
+        return self._arenas, answer.base
+
+    def _shared_arguments(self) -> tuple[Value, int | None]:
+        """The constructor's arguments; tensors among them go into a host arena of their own."""
+        found: list[torch.Tensor] = []
+        cursor = 0
+
+        def place(value: torch.Tensor) -> TensorValue:
+            nonlocal cursor
+            found.append(value.detach().cpu().contiguous())
+            offset, cursor = cursor, cursor + found[-1].numel() * found[-1].element_size() + 256 & ~255
+            return TensorValue(
+                dtype=str(value.dtype).removeprefix("torch."),
+                shape=tuple(value.shape),
+                strides=tuple(found[-1].stride()),
+                offset=offset,
+            )
+
+        arguments = encode(self._init_arguments, place)
+        if not found:
+            return arguments, None
+        arena = HostArena(cursor)
+        for leaf, value in zip(tensors(arguments), found, strict=True):
+            view(arena.bytes(), leaf, leaf.offset).copy_(value)
+        number, _ = self._attach(arena)
+        arena.close()
+        return arguments, number
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    def _read(self, output: Value, tensor: Callable[[TensorValue], Any]) -> Any:
+        match output:
+            case TensorValue():
+                return tensor(output) if output.device == self._device.type else Elsewhere(output.device)
+            case OpaqueValue():
+                return Opaque(output.type)
+            case SequenceValue():
+                items = [self._read(item, tensor) for item in output.items]
+                return items if output.kind == "list" else tuple(items)
+            case MappingValue():
+                return {key: self._read(item, tensor) for key, item in output.items.items()}
+            case FloatValue():
+                return float.fromhex(output.value)
+            case _:
+                return decode(output, lambda leaf: None)
+
+    def _read_tensor(self, leaf: TensorValue, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
+        size = leaf.span * element_size(leaf.dtype)
+        if len(leaf.shape) != len(leaf.strides):
+            raise ValueError("shape and strides differ in length")
+        if not leaf.elements:
+            return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
+        source = self._in_sets(leaf.offset, size)
+        if self._copied_arena() is not None and source is None:
+            return self._read_copy(leaf, size, described.copies).to(self._device)
+        entry = self._entry(leaf.offset, size, described.handles) if source is None else None
+        if kept is None:
+            return self._read_now(leaf, size, source, entry)
+        if entry is not None:
+            self._open(entry)  # for the next time
+        handle = entry.handle if entry else ""
+        fitting = (one.as_laid_out(leaf) for one in kept.get(leaf.offset, ()) if one.source.handle == handle)
+        found = next(filter(None, fitting), None)
+        if found is None:
+            raise SubjectFailed("protocol", "an output could not be read, or lay otherwise, when the clock stopped")
+        if source is None and found.source.mapped is not None and self._device.type != "cuda":
+            raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
+        if source is not None:  # seen where it lies, so that it shows what it is: an input
+            if not found.unchanged():
+                raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
+            return self._read_now(leaf, size, source, entry)
+        return view(found.data, leaf, 0) if found.places is None else found.sampled()
+
+    def _read_now(self, leaf: TensorValue, size: int, source: Source | None, entry: DeviceHandle | None) -> Any:
+        if source is not None:
+            assert source.mapped is not None
+            return view(source.mapped, leaf, 0)
+        if entry is not None:
+            return view(self._open(entry).raw, leaf, leaf.offset - entry.base)
+        return self._read_host(leaf.offset, leaf)
+
+    def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
+        """The device allocation that holds an output; None on the host."""
+        if self._device.type != "cuda":
+            return None
+        for entry in handles:
+            if entry.base <= address and address + size <= entry.base + entry.size:
+                return entry
+        raise ValueError("a device output without a handle to the memory that holds it")
+
+    def _read_copy(self, leaf: TensorValue, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
+        for copy in copies:
+            if copy.address <= leaf.offset and leaf.offset + size <= copy.address + copy.size:
+                return self._read_host(copy.copied_to + leaf.offset - copy.address, leaf)
+        raise ValueError("a device output without a copy of it on the host")
+
+    def _read_host(self, address: int, leaf: TensorValue) -> torch.Tensor:
+        """A copy of an output in the worker's host memory; the same one where several outputs are the same memory."""
+        key = (address, leaf.dtype, leaf.shape, leaf.strides)
+        if key not in self._copies:
+            size = bytes_of_copy(leaf)
+            self._copied_bytes += size
+            if self._copied_bytes > self._memory_bytes:  # addresses cost a worker nothing, copies cost the judge
+                raise ValueError(f"outputs of {self._copied_bytes} bytes, more than a worker may have")
+            self._copies[key] = self._copy(address, leaf)
+        return self._copies[key]
+
+    def _copy(self, address: int, leaf: TensorValue) -> torch.Tensor:
+        try:
+            return read_output(self._talk.pid, address, leaf)
+        except PermissionError as error:
+            if self._talk.could_be_read:
+                raise SubjectFailed("protocol", "closed its memory to the judge") from error
+            raise SandboxError(
+                "the kernel does not let the judge read a worker's memory (process_vm_readv): "
+                "allow ptrace between processes of one user, or run in a container with CAP_SYS_PTRACE"
+            ) from error
+        except OSError as error:
+            raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
+
+    def _open(self, entry: DeviceHandle) -> Allocation:
+        """Where the allocation is mapped here; it stays so, because opening takes long and torch keeps its own.
+
+        What the worker says of its size is held against the driver's account.
+        """
+        assert self._driver is not None
+        if entry.handle not in self._opened:
+            stale = [known for known, held in self._opened.items() if _overlap(held, entry)]
+            for known in stale:  # the worker gave that memory back and got other memory at its address
+                self._close(known)
+            try:
+                mapped = self._driver.open_ipc(bytes.fromhex(entry.handle))
+            except DeviceError as error:
+                raise ValueError(f"a device handle that cannot be opened: {error}") from error
+            raw = device_bytes(mapped, there := self._driver.size_at(mapped), 0)
+            self._opened[entry.handle] = Allocation(entry.base, entry.size, entry.handle, raw)
+            if entry.size > there:
+                self._close(entry.handle)
+                raise ValueError(f"a device handle to {there} bytes that claims to be of {entry.size}")
+        held = self._opened[entry.handle]
+        if (held.base, held.size) != (entry.base, entry.size):
+            raise ValueError("a device handle that was of other memory before")
+        return held
+
+    def _close(self, handle: str) -> None:
+        assert self._driver is not None
+        torch.cuda.synchronize()
+        self._driver.close_ipc(self._opened.pop(handle).raw.data_ptr())
+
+    def _close_opened(self) -> None:
+        for handle in list(self._opened):
+            self._close(handle)
+
+
+@contextmanager
+def _blamed() -> Iterator[None]:
+    """A worker that cannot be stopped has failed."""
+    try:
+        yield
+    except NotStopped as error:
+        raise SubjectFailed("protocol", str(error)) from error
+
+
+@contextmanager
+def _as_described() -> Iterator[None]:
+    """Whatever of a description cannot be true is the worker's fault."""
+    try:
+        yield
+    except ValueError as error:
+        raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
+
+
+def _overlap(one: Allocation, other: DeviceHandle) -> bool:
+    return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:
+    return str(leaf.dtype).removeprefix("torch."), tuple(leaf.shape)
+
+
+def _without_contents(leaf: TensorValue) -> torch.Tensor:
+    """A tensor of that shape and dtype that takes no memory. Raises ValueError where there is none."""
+    element_size(leaf.dtype)
+    try:
+        return torch.empty(leaf.shape, dtype=getattr(torch, leaf.dtype), device="meta")
+    except RuntimeError as error:
+        raise ValueError(f"no tensor of {leaf.dtype} can have the shape {leaf.shape}: {error}") from error

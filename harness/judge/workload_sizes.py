@@ -1,0 +1,52 @@
+"""Sizes: the workload a problem is run at. What is too large for a CPU has a reduced batch, and the record says so."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from harness.catalog import apply_settings, numeric_settings
+from harness.judge.problem import load_problem
+from harness.schema.problem import Problem, Workload
+
+BATCH = "batch_size"
+EMULATED_ELEMENTS = 1 << 18
+"""Input elements of one call that an emulated kernel gets through in milliseconds."""
+CPU_ELEMENTS = 1 << 22
+"""Input elements of one call, 17 MB in float32, that two busy cores get through in some 10 ms."""
+_LEAST_BATCH = 2
+
+
+def sized(
+    problem: Problem, wanted: Mapping[str, int | float], *, emulated: bool, on_cpu: bool = False
+) -> tuple[str, Workload]:
+    """The problem's source with the wanted settings, and on a CPU with `batch_size` reduced where it is large.
+
+    A size that the user set is left alone. Raises InputError for an unknown name and ProblemError as loading does.
+    """
+    source, workload = apply_settings(problem, wanted)
+    most = EMULATED_ELEMENTS if emulated else CPU_ELEMENTS
+    if not (emulated or on_cpu) or BATCH in wanted or BATCH not in numeric_settings(problem):
+        return source, workload
+    batch = numeric_settings(problem)[BATCH]
+    elements = _input_elements(problem, source)
+    if elements <= most or batch <= _LEAST_BATCH:
+        return source, workload
+    reduced = max(_LEAST_BATCH, math.floor(batch * most / elements))
+    source, workload = apply_settings(problem, {**wanted, BATCH: reduced})
+    return source, workload.model_copy(update={"reduced": True})
+
+
+def _input_elements(problem: Problem, source: str) -> int:
+    """Elements of one call's input tensors; nothing is allocated: the inputs are drawn on the meta device."""
+    loaded = load_problem(problem.title, source, device=torch.device("meta"))
+    return _count(loaded.draw(0))
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    if isinstance(value, list | tuple):
+        return sum(_count(item) for item in value)
+    return 0

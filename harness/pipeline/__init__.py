@@ -1,1 +1,0 @@
-"""From text to record: `evaluate` is the page to read first."""

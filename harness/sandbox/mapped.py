@@ -1,0 +1,98 @@
+"""Files in memory that processes have mapped: what they take, whether or not a page of them is mapped any more.
+
+A page of shared memory stays where it is when it is unmapped (MADV_DONTNEED, a part of the range given to munmap): it
+belongs to a file, and no figure of a process shows it. Of a file behind a mapping the kernel tells root what it takes.
+To others it tells how far mappings of it reach, and how much of such memory the whole machine has: what is hidden is at
+most the smaller of both. Not covered for others than root: a file of which a part was unmapped before it was looked at.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from harness.sandbox.processes import memory_device, read_bytes
+
+MOST_MAPPINGS = 1 << 18
+"""Of all processes together: 32 compilers of torch's have 50 thousand. These are gone through in half a second."""
+MOST_FILES = 1 << 14
+"""Files in memory behind them; a look at each takes 5 µs."""
+_SECTOR_BYTES = 512
+_GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+
+
+@dataclass
+class Mapped:
+    """Files in memory behind the mappings of some processes, by inode.
+
+    `known` is what a file takes in bytes; of those where the kernel does not say that `reach` is how many bytes of the
+    file lie before the end of the last mapping of it. `mappings` of any kind were counted on the way.
+    """
+
+    known: dict[int, int] = field(default_factory=dict)
+    reach: dict[int, int] = field(default_factory=dict)
+    mappings: int = 0
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more than anybody goes through, so that not all of them were looked at."""
+        return self.mappings > MOST_MAPPINGS or len(self.known) + len(self.reach) > MOST_FILES
+
+
+def behind_mappings(pids: Iterable[int], *, before: Mapped | None = None) -> Mapped:
+    """What the processes map now. A file reaches as far as it did `before`, while any of it is mapped."""
+    found = Mapped()
+    for pid in pids:
+        if found.too_many:
+            break
+        _look_through(pid, found)
+    for inode in found.reach.keys() & (before.reach.keys() if before else ()):
+        assert before is not None
+        found.reach[inode] = max(found.reach[inode], before.reach[inode])
+    return found
+
+
+def is_told() -> bool:
+    """Whether the kernel tells us what the files behind mappings take (CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN)."""
+    try:
+        os.stat(f"/proc/self/map_files/{os.listdir('/proc/self/map_files')[0]}")
+    except OSError:
+        return False
+    return True
+
+
+def _look_through(pid: int, found: Mapped) -> None:
+    try:
+        maps = read_bytes(f"/proc/{pid}/maps")
+    except _GONE:  # one that has closed itself to us shows in its descriptors
+        return
+    found.mappings += maps.count(b"\n")
+    for line in _lines().finditer(maps):
+        start, end, offset = (int(number, 16) for number in line.groups()[:3])
+        inode = int(line[4])
+        if inode in found.known:
+            continue
+        if found.too_many:
+            return
+        size = _bytes_of(f"/proc/{pid}/map_files/{start:x}-{end:x}", inode)
+        if size is None:
+            found.reach[inode] = max(found.reach.get(inode, 0), offset + end - start)
+        else:
+            found.known[inode] = size
+            found.reach.pop(inode, None)
+
+
+def _bytes_of(link: str, inode: int) -> int | None:
+    """What the file behind a mapping takes; None where the kernel does not say, or it is mapped there no more."""
+    try:
+        file = os.stat(link)
+    except OSError:
+        return None
+    return file.st_blocks * _SECTOR_BYTES if (file.st_dev, file.st_ino) == (memory_device(), inode) else None
+
+
+def _lines() -> re.Pattern[bytes]:
+    """Matches lines of /proc/PID/maps that show a file in memory: its range, its offset there, its inode."""
+    device = memory_device()
+    numbers = b"%02x:%02x" % (os.major(device), os.minor(device))
+    return re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S{4} ([0-9a-f]+) " + numbers + rb" (\d+)", re.MULTILINE)

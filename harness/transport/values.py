@@ -1,0 +1,208 @@
+"""Values: the arguments and results of a call as plain data, with tensors described and never carried.
+
+A tensor's bytes lie in memory that both sides map; what crosses is where and how. Everything that
+`get_inputs()` and `get_init_inputs()` of KernelBench's problems return has a form here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from harness.schema.base import Frozen
+
+MAX_DIMENSIONS = 64
+Size = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class TensorValue(Frozen):
+    """A strided tensor: `offset` bytes into an arena, or, for an output, into the process's memory at `address`.
+
+    `dtype` is torch's name without `torch.`; shape and strides count elements.
+    """
+
+    kind: Literal["tensor"] = "tensor"
+    dtype: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,24}$")]
+    shape: Annotated[tuple[Size, ...], Field(max_length=MAX_DIMENSIONS)]
+    strides: Annotated[tuple[Size, ...], Field(max_length=MAX_DIMENSIONS)]
+    offset: Size
+    device: Literal["cpu", "cuda", "other"] = "cpu"
+    requires_grad: bool = False
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def span(self) -> int:
+        """Elements from the first to the last one that the strides reach, both included."""
+        if not self.elements:
+            return 0
+        return 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+
+
+class ScalarValue(Frozen):
+    kind: Literal["scalar"] = "scalar"
+    value: bool | int | str | None
+
+
+def _is_hexadecimal(text: str) -> str:
+    try:
+        float.fromhex(text)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+class FloatValue(Frozen):
+    """A float as its hexadecimal text, so that it is exact and may be infinite or NaN."""
+
+    kind: Literal["float"] = "float"
+    value: Annotated[str, Field(max_length=40), AfterValidator(_is_hexadecimal)]
+
+
+class NamedValue(Frozen):
+    """A torch.dtype, torch.device or the like, by name."""
+
+    kind: Literal["dtype", "device"]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,24}(:[0-9]{1,3})?$")]
+
+
+class SequenceValue(Frozen):
+    kind: Literal["list", "tuple"]
+    items: tuple[Value, ...]
+
+
+class MappingValue(Frozen):
+    """A dict. Keys are strings; others have no form."""
+
+    kind: Literal["dict"] = "dict"
+    items: dict[str, Value]
+
+
+class OpaqueValue(Frozen):
+    """Something that has no form here: only the name of its type crosses."""
+
+    kind: Literal["opaque"] = "opaque"
+    type: str
+
+
+Value = Annotated[
+    TensorValue | ScalarValue | FloatValue | NamedValue | SequenceValue | MappingValue | OpaqueValue,
+    Field(discriminator="kind"),
+]
+SequenceValue.model_rebuild()
+MappingValue.model_rebuild()
+
+
+def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
+    """`value` as plain data; `tensor` is asked where each tensor lies."""
+    import torch
+
+    # Exact types: a subclass of Tensor may compute when touched, and a subclass of dict or list may lie.
+    kind = type(value)
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
+        return tensor(value)
+    if value is None or kind in (bool, int, str):
+        return ScalarValue(value=value)
+    if kind is float:
+        return FloatValue(value=value.hex())
+    if kind is list:
+        return SequenceValue(kind="list", items=tuple(encode(item, tensor) for item in value))
+    if isinstance(value, tuple):  # named tuples such as torch.max's are tuples to everyone
+        return SequenceValue(kind="tuple", items=tuple(encode(item, tensor) for item in value))
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return MappingValue(items={key: encode(item, tensor) for key, item in value.items()})
+    if kind is torch.dtype:
+        return NamedValue(kind="dtype", name=str(value).removeprefix("torch."))
+    if kind is torch.device:
+        return NamedValue(kind="device", name=str(value))
+    return OpaqueValue(type=f"{kind.__module__}.{kind.__qualname__}")
+
+
+def decode(value: Value, tensor: Callable[[TensorValue], Any]) -> Any:
+    """The Python value again; `tensor` makes each tensor.
+
+    Raises ValueError for an opaque value, or a name of nothing.
+    """
+    import torch
+
+    match value:
+        case TensorValue():
+            return tensor(value)
+        case ScalarValue():
+            return value.value
+        case FloatValue():
+            return float.fromhex(value.value)
+        case SequenceValue(kind="list"):
+            return [decode(item, tensor) for item in value.items]
+        case SequenceValue():
+            return tuple(decode(item, tensor) for item in value.items)
+        case MappingValue():
+            return {key: decode(item, tensor) for key, item in value.items.items()}
+        case NamedValue(kind="dtype"):
+            dtype = getattr(torch, value.name, None)
+            if not isinstance(dtype, torch.dtype):
+                raise ValueError(f"torch has no dtype {value.name!r}")  # noqa: TRY004  # a name of the wrong value
+            return dtype
+        case NamedValue():
+            try:
+                return torch.device(value.name)
+            except RuntimeError as error:
+                raise ValueError(f"torch has no device {value.name!r}") from error
+        case OpaqueValue():
+            raise ValueError(f"a value of type {value.type} has no form on the wire")
+
+
+def tensors(value: Value) -> list[TensorValue]:
+    """Every tensor of a value, in order."""
+    match value:
+        case TensorValue():
+            return [value]
+        case SequenceValue():
+            return [leaf for item in value.items for leaf in tensors(item)]
+        case MappingValue():
+            return [leaf for item in value.items.values() for leaf in tensors(item)]
+        case _:
+            return []
+
+
+def digest_of_plain(value: Value) -> int:
+    """64 bits of everything in a value that is no tensor, in order; 0 where there is no such thing."""
+    found = _plain(value)
+    if not found:
+        return 0
+    return int.from_bytes(hashlib.blake2b(repr(found).encode("utf-8", "replace"), digest_size=8).digest(), "little") | 1
+
+
+def _plain(value: Value) -> list[object]:
+    match value:
+        case TensorValue():
+            return []
+        case SequenceValue():
+            return [leaf for item in value.items for leaf in _plain(item)]
+        case MappingValue():
+            return [leaf for item in value.items.values() for leaf in _plain(item)]
+        case ScalarValue() | FloatValue():
+            return [value.value]
+        case NamedValue():
+            return [value.name]
+        case OpaqueValue():
+            return [value.type]
+
+
+def opaque(value: Value) -> list[str]:
+    """The type of everything in a value that has no form here, in order."""
+    match value:
+        case OpaqueValue():
+            return [value.type]
+        case SequenceValue():
+            return [name for item in value.items for name in opaque(item)]
+        case MappingValue():
+            return [name for item in value.items.values() for name in opaque(item)]
+        case _:
+            return []

@@ -1,0 +1,336 @@
+"""Everything that judge and worker can say to each other. There is no word for a verdict.
+
+The judge asks, the worker answers; the one question that a worker may ask is for a build. `Raised` is how a
+worker says that the candidate's code raised: a claim about itself that can only do it harm.
+"""
+
+import itertools
+import math
+import struct
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.errors import ProtocolError
+from harness.schema.base import Frozen
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.schema.record import CompileMode
+from harness.transport.values import Size, Value
+
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+# ---- judge to worker -------------------------------------------------------------------------------------------
+
+
+class Load(Frozen):
+    """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first.
+
+    `gpu` is the one device that the worker may see, as CUDA_VISIBLE_DEVICES names it; None hides them all.
+    `threads` limits torch's own CPU threads; 0 leaves them as they are.
+    """
+
+    say: Literal["load"] = "load"
+    source: str
+    class_name: str
+    device: Literal["cpu", "cuda"]
+    emulate: bool
+    threads: int = 0
+    gpu: str | None = None
+
+
+class Built(Frozen):
+    """The answer to `Build`. To a worker, an artifact comes with descriptors of the shared object and its library."""
+
+    say: Literal["built"] = "built"
+    artifact: Artifact | None = None
+    failure: BuildFailure | None = None
+
+
+class Attach(Frozen):
+    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`.
+
+    "cuda" is device memory, "copied" host memory behind device memory of the worker's own (`CopiedArena`).
+    """
+
+    say: Literal["attach"] = "attach"
+    arena: int
+    size: Size
+    kind: Literal["host", "cuda", "copied"]
+
+
+class Construct(Frozen):
+    """Seed torch, build the model from the arguments, move it to the device. Answer: `Constructed` or `Raised`.
+
+    `compile_mode` wraps it in torch.compile of that mode: only references are asked for that.
+    """
+
+    say: Literal["construct"] = "construct"
+    seed: int
+    arguments: Value
+    arena: int | None
+    precision: Literal["fp32", "fp16", "bf16"] = "fp32"
+    compile_mode: CompileMode | None = None
+
+
+class Prepare(Frozen):
+    """Lay the inputs of slots 0..n-1 over the arena. Answer: `Prepared`."""
+
+    say: Literal["prepare"] = "prepare"
+    arena: int
+    slots: tuple[Value, ...]
+
+
+class Take(Frozen):
+    """Copy what was sent into a copied arena over the worker's own memory. Answer: `Taken`."""
+
+    say: Literal["take"] = "take"
+    arena: int
+
+
+class Attend(Frozen):
+    """A round comes at once: wait for it awake. Answer: `Attending`."""
+
+    say: Literal["attend"] = "attend"
+
+
+class Go(Frozen):
+    """Seed torch, call the model once per slot, wait for the device, answer `Done` or `Raised`: what the clock sees.
+
+    The seed is for models that draw random numbers: the first call of a round can be compared with a reference that
+    was seeded in the same way.
+    """
+
+    say: Literal["go"] = "go"
+    slots: tuple[int, ...]
+    seed: int
+
+
+class Describe(Frozen):
+    """Say what the outputs of these calls of the last round look like. Answer: `Described`."""
+
+    say: Literal["describe"] = "describe"
+    calls: tuple[int, ...]
+
+
+class Release(Frozen):
+    """Let go of the last round's outputs. Answer: `Released`.
+
+    `poison` fills the memory that they leave behind, so that a call which does not write its output shows. `trim`
+    gives the memory that torch keeps for later calls back to the device.
+    """
+
+    say: Literal["release"] = "release"
+    poison: bool = False
+    trim: bool = False
+
+
+class Trace(Frozen):
+    """Call the model once per slot under torch's profiler. Answer: `Traced` or `Raised`."""
+
+    say: Literal["trace"] = "trace"
+    slots: tuple[int, ...]
+
+
+class Detach(Frozen):
+    """Forget the slots and unmap an arena. Answer: `Released`."""
+
+    say: Literal["detach"] = "detach"
+    arena: int
+
+
+# ---- worker to judge -------------------------------------------------------------------------------------------
+
+
+class Ready(Frozen):
+    """The worker listens. Sent once, before candidate code exists in the process."""
+
+    say: Literal["ready"] = "ready"
+
+
+class Build(Frozen):
+    """The candidate called `load_inline` or `load`. Answer: `Built`."""
+
+    say: Literal["build"] = "build"
+    request: BuildRequest
+
+
+class Loaded(Frozen):
+    say: Literal["loaded"] = "loaded"
+
+
+class Attached(Frozen):
+    """`base` is where the arena lies in the worker's memory, so that an output inside of it can be recognised."""
+
+    say: Literal["attached"] = "attached"
+    base: Size
+
+
+class ParameterShape(Frozen):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Constructed(Frozen):
+    """The model stands. `parameters` are its parameters and buffers, to explain a difference in weights."""
+
+    say: Literal["constructed"] = "constructed"
+    parameters: Annotated[tuple[ParameterShape, ...], Field(max_length=100_000)]
+
+
+class Prepared(Frozen):
+    say: Literal["prepared"] = "prepared"
+
+
+class Taken(Frozen):
+    say: Literal["taken"] = "taken"
+
+
+class Attending(Frozen):
+    say: Literal["attending"] = "attending"
+
+
+@dataclass(frozen=True)
+class Done:
+    """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
+
+    `plain` has 64 bits per call of what its outputs hold beside tensors (`values.digest_of_plain`), so that no
+    number can be worked out after the clock; 0 where there is none.
+
+    `device_ms` is the time between two device events around the round. Of a candidate it is a second opinion, believed
+    by nobody; of the reference it tells what a round costs beyond its calls.
+
+    It crosses the wire in a binary form, because nothing of it is parsed before everything of the worker's has
+    stopped: the byte 0x01, `device_ms` (float64, NaN for None), the number of tensors of every call (u32), `plain` of
+    every call (u64), then all pointers (u64), little-endian. Of so many calls with so many tensors each it has exactly
+    one size.
+    """
+
+    addresses: tuple[tuple[int, ...], ...]
+    device_ms: float | None = None
+    plain: tuple[int, ...] = ()
+
+    def packed(self) -> bytes:
+        counts = [len(call) for call in self.addresses]
+        flat = [address for call in self.addresses for address in call]
+        device_ms = math.nan if self.device_ms is None else self.device_ms
+        plain = self.plain or (0,) * len(counts)
+        return DONE + struct.pack(f"<d{len(counts)}I{len(counts) + len(flat)}Q", device_ms, *counts, *plain, *flat)
+
+    @staticmethod
+    def size_of(calls: int, tensors: int) -> int:
+        """Bytes of the form for so many calls of so many output tensors each."""
+        return _DONE_HEAD + calls * (12 + 8 * tensors)
+
+    @classmethod
+    def unpacked(cls, text: bytes, calls: int) -> "Done":
+        """What `packed` made of a round of so many calls. Raises ProtocolError where it cannot be that."""
+        after_plain = _DONE_HEAD + 12 * calls
+        if not text.startswith(DONE) or len(text) < after_plain:
+            raise ProtocolError(f"answered less than the addresses of {calls} calls")
+        device_ms, *counts = struct.unpack_from(f"<d{calls}I", text, len(DONE))
+        plain = struct.unpack_from(f"<{calls}Q", text, after_plain - 8 * calls)
+        if len(text) != after_plain + 8 * sum(counts):
+            raise ProtocolError(f"answered {len(text)} bytes for the addresses of {sum(counts)} tensors")
+        named = struct.unpack_from(f"<{sum(counts)}Q", text, after_plain)
+        if any(address > _HIGHEST_ADDRESS for address in named):
+            raise ProtocolError("answered an address that is none")
+        flat = iter(named)
+        if not (math.isnan(device_ms) or 0 <= device_ms < math.inf):
+            raise ProtocolError("answered a device time that is none")
+        addresses = tuple(tuple(itertools.islice(flat, count)) for count in counts)
+        return cls(addresses, None if math.isnan(device_ms) else device_ms, plain)
+
+
+DONE = b"\x01"
+"""The first byte of `Done`: no JSON begins with it."""
+_DONE_HEAD = len(DONE) + 8
+_HIGHEST_ADDRESS = 1 << 62  # sums with any size stay below 2**63
+
+
+class DeviceHandle(Frozen):
+    """A device allocation that the judge may open: its base address, its size and the driver's 64-byte handle."""
+
+    base: Size
+    size: Size
+    handle: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+
+
+class HostCopy(Frozen):
+    """The `size` bytes of an output tensor at `address` lie copied in the worker's host memory at `copied_to`."""
+
+    address: Size
+    size: Size
+    copied_to: Size
+
+
+class Described(Frozen):
+    """Outputs by call, tensors at their address in the worker, with handles for those on the device.
+
+    Where arenas are copied there are copies in the place of handles, and the arenas were sent back.
+    """
+
+    say: Literal["described"] = "described"
+    outputs: Annotated[tuple[Value, ...], Field(max_length=10_000)]
+    handles: Annotated[tuple[DeviceHandle, ...], Field(max_length=10_000)] = ()
+    copies: Annotated[tuple[HostCopy, ...], Field(max_length=100_000)] = ()
+    substitutions: Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=1_000)] = ()
+
+
+class KernelTime(Frozen):
+    """Device microseconds and launches of one kernel over all traced calls; on a CPU, of one torch operator."""
+
+    name: Annotated[str, Field(max_length=4_000)]
+    us: Duration
+    launches: Size
+
+
+class Traced(Frozen):
+    """What the profiler saw; `us` is the time of all traced calls. An explanation, believed by nobody."""
+
+    say: Literal["traced"] = "traced"
+    us: Duration
+    kernels: Annotated[tuple[KernelTime, ...], Field(max_length=10_000)]
+
+
+class Released(Frozen):
+    say: Literal["released"] = "released"
+
+
+class Raised(Frozen):
+    """Candidate code raised. `during` is what the judge had asked for."""
+
+    say: Literal["raised"] = "raised"
+    during: Literal["load", "construct", "call"]
+    kind: Literal[
+        "exception", "syntax", "missing", "out-of-memory", "device-memory", "processes", "open-files", "disk",
+        "build", "device", "exit",
+    ]  # fmt: skip
+    type: Annotated[str, Field(max_length=1_000)]
+    message: Annotated[str, Field(max_length=100_000)]
+    traceback: Annotated[str, Field(max_length=1_000_000)]
+    failure: BuildFailure | None = None
+
+
+Request = Annotated[
+    Load | Built | Attach | Construct | Prepare | Take | Attend | Go | Describe | Release | Trace | Detach,
+    Field(discriminator="say"),
+]
+Answer = Annotated[
+    Ready
+    | Build
+    | Loaded
+    | Attached
+    | Constructed
+    | Prepared
+    | Taken
+    | Attending
+    | Described
+    | Released
+    | Traced
+    | Raised,
+    Field(discriminator="say"),
+]
+REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

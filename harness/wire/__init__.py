@@ -1,5 +1,0 @@
-"""The only messages between judge and worker, and the memory they share."""
-
-from harness.wire.channel import Channel, Closed, Frame, Late
-
-__all__ = ["Channel", "Closed", "Frame", "Late"]

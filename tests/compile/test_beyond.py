@@ -1,0 +1,97 @@
+"""What a source's text says that only stock can be asked about."""
+
+import pytest
+
+from harness.compile.beyond import beyond_the_facade
+from harness.compile.visible import Visible
+from harness.schema import BuildRequest
+
+VISIBLE = Visible(macros={"CHECK": True, "AT_OLD": False}, uncertain=frozenset(("CHECK", "FLT_MAX", "__cpp_lib_span")))
+
+
+def reason(source: str, **more: object) -> str | None:
+    return beyond_the_facade(BuildRequest(name="f", cpp_sources=(source,), **more), VISIBLE)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("using namespace torch;", "using namespace torch"),
+        ("using  namespace at ;", "using namespace at"),
+        ("using namespace std;", "using namespace std"),
+        ("namespace at {", "namespace at {"),
+        ("namespace torch::mine\n{", "namespace torch::mine {"),
+        ("template <typename T> auto f(T t) -> decltype(std::declval<T>().grad());", "declval"),
+        ("template <typename T, typename = std::void_t<T>> struct S;", "void_t"),
+        ("static_assert(std::is_convertible_v<int, at::Scalar>);", "std::is_convertible_v"),
+        ("int i = sizeof(at::Scalar);", "sizeof(at::Scalar"),
+        ("#define TORCH_ASSERT_NO_OPERATORS", "#define TORCH_ASSERT_NO_OPERATORS"),
+        ("#define private public", "#define private"),
+        ("#ifndef CHECK\n#define CHECK(x)\n#endif", "a condition on CHECK"),
+        ("#if defined(A) && \\\n  __cpp_lib_span", "a condition on __cpp_lib_span"),
+        ("  # ifdef FLT_MAX", "a condition on FLT_MAX"),
+        ("void f() { CHECK(1); }", "CHECK, a macro of torch's headers"),
+        ("int AT_OLD = 1;", "AT_OLD, a macro of torch's headers"),
+        ("py::class_<S>(m)", "py::class_"),
+    ],
+)
+def test_it_is_named(source: str, named: str) -> None:
+    assert reason(source) == named
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '// using namespace torch;\n/* CHECK(1) */ const char* text = "using namespace at; CHECK(2)";',
+        "using namespace torch::indexing;\nusing namespace py::literals;\nusing torch::Tensor;",
+        "namespace mine { int a; }\nnamespace nn = torch::nn::functional;",
+        "#define CHECK(x) TORCH_CHECK(x)\nvoid f() { CHECK(true); }",
+        "#ifdef MINE\n#endif\n#if __CUDA_ARCH__ >= 800 && TORCH_VERSION_MAJOR >= 2\n#endif",
+        "#define CUDA_CHECK(x) (x)\n#define USE_FAST 1\n#define _USE_MATH_DEFINES\n#define tile 16",
+        "int CHECK = 1;",  # takes arguments, and has none here
+        "static_assert(std::is_same_v<float, float> && sizeof(at::Half) == 2 && sizeof(float) == 4);",
+    ],
+    ids=["comments", "names", "own namespaces", "own macro", "conditions", "more macros", "no call", "dtypes"],
+)
+def test_what_the_facade_can_tell_stays(source: str) -> None:
+    assert reason(source) is None
+
+
+@pytest.mark.parametrize(
+    "flag", ["-DTORCH_STABLE_ONLY", "-Werror", "-fno-exceptions", "-std=c++14", "-include x.h", "-fno-access-control"]
+)
+def test_flags_that_change_what_headers_say_are_left_to_stock(flag: str) -> None:
+    assert reason("", extra_cflags=(flag,)) is not None
+
+
+def test_flags_that_change_the_code_alone_stay() -> None:
+    assert (
+        reason("", extra_cflags=("-O3", "-ffast-math", "-march=native", "-DBLOCK=128", "-std=c++17", "-Wall")) is None
+    )
+
+
+def test_the_flags_by_which_half_gets_its_operators_stay() -> None:
+    assert reason("", extra_cuda_cflags=("-U__CUDA_NO_HALF_OPERATORS__", "--use_fast_math")) is None
+
+
+def test_a_source_without_the_implicit_headers_is_left_to_stock() -> None:
+    assert reason("", no_implicit_headers=True) == "no_implicit_headers"
+
+
+def test_a_file_that_includes_parts_of_torch_alone_is_left_to_stock() -> None:
+    part, whole, plain = "#include <ATen/Tensor.h>\n", "#include <torch/extension.h>\n", "#include <cuda_runtime.h>\n"
+    assert reason("", files={"a.cpp": part}) == "parts of torch's headers alone, in a.cpp"
+    assert reason("", files={"a.cpp": part + whole, "b.cu": plain, "c.h": part}) is None
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "piece", ['R"(', 'R"x(', '\\"', "\\'", "/*", "/**/", '"', "using namespace ", "#define ", "x="]
+)
+def test_nonsense_of_any_length_is_read_in_one_pass(piece: str) -> None:
+    reason(piece * (200_000 // len(piece)))
+
+
+@pytest.mark.parametrize("half", ["auto c = 'ab\"';", 'x = "'])
+def test_half_a_string_hides_nothing(half: str) -> None:
+    assert reason(f"{half} using namespace torch; auto s = 1;") == "using namespace torch"

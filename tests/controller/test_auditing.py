@@ -1,0 +1,232 @@
+"""Stock's word on verdicts that were told: when it is asked for, and what comes of it."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from harness.catalog import open_catalog
+from harness.compile.toolchains import TOOLCHAINS
+from harness.controller import batch
+from harness.controller import evaluate as page
+from harness.controller.batch import Task, judged, run_batch
+from harness.controller.confirming import confirm_firsts, settings_of, unconfirmed_firsts
+from harness.controller.preparation import Preparation
+from harness.controller.session import DeviceChoice
+from harness.errors import DeviceError, InputError, MachineError
+from harness.judge.jobs import Judgement, Seated
+from harness.schema import BuildSummary, Correct, Environment, Failed, Interval, Timing, Workload, Wrong
+from harness.schema.build import FAST_TOOLCHAINS
+from harness.schema.record import DIFFERED
+from harness.settings import Settings
+from harness.store import Manifest, open_run
+
+SOURCE = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x
+# {}, cuda load_inline"""
+FAST, STOCK = (
+    Preparation((BuildSummary(name="f", toolchain=name, cached=False, seconds=1, cpu_seconds=1),), (), "", None)
+    for name in ("slim", "stock")
+)
+CORRECT = Judgement(verdict=Correct(trials=9), workload=Workload())
+WRONG = Judgement(verdict=Wrong(reason="values", detail="off", trial="nominal"), workload=Workload())
+
+
+def failed(reason: str) -> Preparation:
+    return Preparation((), (), "", Failed(stage="build", reason=reason, detail="no"))
+
+
+def timed(ratio: float) -> Judgement:
+    speedup = Interval(value=ratio, low=ratio, high=ratio)
+    timing = Timing(
+        candidate_ms=1, reference_ms=ratio, speedup=speedup, conclusion="faster", rounds=9, calls_per_round=1
+    )
+    return CORRECT.model_copy(update={"timing": timing})
+
+
+class Seat:
+    """A judge that says of each source what it is told to; sources of stock's builds come with their toolchain."""
+
+    device = DeviceChoice("cpu", None)
+    seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
+
+    def __init__(self, says) -> None:
+        self._says = says
+
+    def judge(self, job, *, build, on_phase):
+        del build, on_phase
+        says = self._says(job.source, job.settings.toolchain)
+        if isinstance(says, Exception):
+            raise says
+        return says
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """A session whose builds and judge are functions of source and toolchain; everybody is drawn."""
+
+    def make(says=lambda source, toolchain: CORRECT, built=lambda source: STOCK, audit="sample"):
+        monkeypatch.setattr(page, "ONE_IN", 1)
+        fast = {"auto": lambda source: FAST, "stock": built}
+        monkeypatch.setattr(
+            page, "prepare", lambda candidate, *_, settings, **__: fast[settings.toolchain](candidate.source)
+        )
+        return SimpleNamespace(settings=Settings(audit=audit), on_gpu=True, seats=[Seat(says)], zygote=None, build=None)
+
+    return make
+
+
+@pytest.fixture
+def tasks(submission, problem):
+    def make(count: int = 1) -> list[Task]:
+        asked = (submission(SOURCE.format(n), path=f"{n}.py", sample=n) for n in range(count))
+        return [Task(each, problem()) for each in asked]
+
+    return make
+
+
+@pytest.fixture
+def run(tmp_path):
+    manifest = Manifest(created="2026", harness="0", settings=Settings().model_dump(mode="json"))
+    with open_run(tmp_path / "r", create=True, manifest=manifest) as opened:
+        yield opened
+
+
+def told(evaluated):
+    return evaluated.record.submission.path, evaluated.told, evaluated.record.confirmed
+
+
+def test_the_fast_toolchains_are_all_but_the_last_of_every_kind():
+    assert {each.name for row in TOOLCHAINS.values() for each in row[:-1]} == FAST_TOOLCHAINS
+
+
+def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(session, tasks):
+    all_are_told = threading.Event()
+
+    def built(source):
+        assert all_are_told.wait(60)
+        return STOCK
+
+    seen = []
+    for _, evaluated in judged(tasks(5), session=session(built=built), builders=1):
+        seen.append(told(evaluated))
+        if len(seen) == 5:
+            all_are_told.set()
+    assert seen[:5] == [(f"{n}.py", False, "none") for n in range(5)]
+    assert sorted(seen[5:]) == [(f"{n}.py", True, "stock") for n in range(5)]
+
+
+def test_where_all_are_asked_about_nothing_is_told_before(session, tasks):
+    seen = [told(evaluated) for _, evaluated in judged(tasks(2), session=session(audit="all"), builders=1)]
+    assert seen == [("0.py", False, "stock"), ("1.py", False, "stock")]
+
+
+def test_a_sample_is_built_on_idle_cores_and_what_is_waited_for_is_not(session, tasks, monkeypatch):
+    idle = []
+    examine = page._examine
+    monkeypatch.setattr(page, "_examine", lambda draft, **k: (idle.append(draft.idle), examine(draft, **k)))
+    list(judged(tasks(), session=session(), builders=1))
+    assert idle == [False, True]
+    list(judged(tasks(), session=session(audit="all"), builders=1))
+    assert idle == [False, True, False, False]
+
+
+def test_a_disagreement_takes_the_place_of_the_record_that_was_kept(session, tasks, run):
+    one = session(lambda source, toolchain: CORRECT if toolchain == "auto" else WRONG)
+    heard = []
+    kept = list(run_batch(tasks(), run=run, session=one, builders=1, on_audit=heard.append))
+    assert [record.verdict.kind for record in kept] == ["correct"]
+    (record,) = run.records()
+    assert (record.verdict.kind, record.confirmed) == ("wrong", "stock")
+    assert DIFFERED in [flag.rule for flag in record.flags]
+    assert [each.record for each in heard] == [record]
+    assert len(run.index().lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("says", "built", "why"),
+    [
+        (lambda _, toolchain: CORRECT if toolchain == "auto" else DeviceError("lost"), lambda _: STOCK, "lost"),
+        (lambda *_: CORRECT, lambda _: failed("timeout"), "came to no end"),
+    ],
+    ids=["a device that is lost", "no time for stock's build"],
+)
+def test_where_stock_cannot_be_asked_the_verdict_stays_and_that_is_said(session, tasks, run, says, built, why):
+    heard = []
+    one = session(says, built)
+    assert len(list(run_batch(tasks(), run=run, session=one, builders=1, on_audit=heard.append))) == 1
+    (record,) = run.records()
+    assert (record.verdict.kind, record.confirmed) == ("correct", "none")
+    assert why in str(heard[0].fault)
+
+
+def test_faults_of_stock_do_not_end_a_batch(session, tasks, run, monkeypatch):
+    monkeypatch.setattr(batch, "FAULTS_IN_A_ROW", 2)
+    one = session(built=lambda source: failed("out-of-memory"))
+    assert len(list(run_batch(tasks(4), run=run, session=one, builders=1))) == 4
+
+
+def test_what_stock_refused_already_is_not_asked_of_it_again(session, tasks, monkeypatch):
+    one = session()
+    monkeypatch.setattr(page, "prepare", lambda *_, **__: failed("compile"))
+    assert [told(evaluated) for _, evaluated in judged(tasks(), session=one, builders=1)] == [("0.py", False, "none")]
+
+
+def test_leaving_early_forgets_what_was_to_be_asked(session, tasks):
+    going = judged(tasks(3), session=session(), builders=1)
+    next(going)
+    going.close()
+
+
+# What ranks first
+
+
+@pytest.fixture
+def catalog(tmp_path, problem):
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1/19_ReLU.py").write_text(problem().source)
+    return open_catalog(tmp_path)
+
+
+def test_what_ranks_first_is_confirmed_and_so_is_what_takes_the_place_of_one_that_is_not(session, tasks, run, catalog):
+    ratios = {0: 3.0, 1: 2.0, 2: 1.0}
+
+    def says(source, toolchain):
+        number = int(source[source.index("# ") + 2])
+        return WRONG if number == 0 and toolchain == "stock" else timed(ratios[number])
+
+    one = session(says, audit="none")
+    list(run_batch(tasks(3), run=run, session=one, builders=1))
+    assert [record.submission.path for record in unconfirmed_firsts(run)] == ["0.py"]
+    found = [told(each) for each in confirm_firsts(run, session=one, catalog=catalog)]
+    assert found == [("0.py", True, "stock"), ("1.py", True, "stock")]
+    kinds = {record.submission.path: (record.verdict.kind, record.confirmed) for record in run.records()}
+    assert kinds == {"0.py": ("wrong", "stock"), "1.py": ("correct", "stock"), "2.py": ("correct", "none")}
+    assert unconfirmed_firsts(run) == []
+
+
+@pytest.mark.parametrize("what", ["the problem", "the text", "the device"])
+def test_what_is_no_longer_as_it_was_cannot_be_confirmed_and_that_is_said(session, tasks, run, catalog, tmp_path, what):
+    one = session(audit="none")
+    (record,) = run_batch(tasks(), run=run, session=one, builders=1)
+    if what == "the problem":
+        (tmp_path / "level1/19_ReLU.py").write_text("# other\n" + catalog.find("19_ReLU").source)
+        catalog = open_catalog(tmp_path)
+    elif what == "the text":
+        (run.artifacts(record) / "submission.txt").write_text("cut")
+    else:
+        one.seats[0].seated = one.seats[0].seated.model_copy(update={"device_name": "another"})
+    (evaluated,) = confirm_firsts(run, session=one, catalog=catalog)
+    assert evaluated.fault is not None
+    assert not isinstance(evaluated.fault, MachineError)
+    assert [each.confirmed for each in run.records()] == ["none"]
+
+
+def test_a_run_with_settings_that_nobody_knows_is_refused(tmp_path):
+    manifest = Manifest(created="2026", harness="9", settings={"phase_of_the_moon": 3})
+    with open_run(tmp_path / "r", create=True, manifest=manifest) as run, pytest.raises(InputError, match="run r was"):
+        settings_of(run)

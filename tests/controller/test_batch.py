@@ -1,0 +1,89 @@
+"""Tasks of a batch: what is asked, in which shard, with which numbers."""
+
+import pytest
+
+from harness.catalog import open_catalog
+from harness.controller.batch import Task, check_settings, default_builders, settings_for, tasks_for
+from harness.errors import InputError, ProblemError
+from harness.schema import Device, Environment, Infrastructure, ProblemRef, Record, SubmissionRef
+from harness.settings import Settings
+from harness.store import Key
+
+
+@pytest.fixture
+def catalog(tmp_path, problem):
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1/19_ReLU.py").write_text(problem().source)
+    (tmp_path / "level1/20_Rows.py").write_text(problem("rows = 4\n", shape="rows").source)
+    return open_catalog(tmp_path)
+
+
+def test_every_submission_meets_its_problem(catalog, submission):
+    asked = [submission("", path="a", problem="19_ReLU"), submission("", path="b", problem="level_1_problem_20")]
+    tasks = tasks_for(asked, catalog)
+    assert [(task.submission.path, task.problem.title) for task in tasks] == [
+        ("a", "level1/19_ReLU"),
+        ("b", "level1/20_Rows"),
+    ]
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 7, 20])
+def test_the_shards_together_are_everything_once(catalog, submission, of):
+    asked = [submission("", path=f"{number}", problem="19_ReLU") for number in range(7)]
+    shards = [tasks_for(asked, catalog, shard=(part, of)) for part in range(1, of + 1)]
+    assert sorted(task.submission.path for shard in shards for task in shard) == [f"{number}" for number in range(7)]
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+def test_every_shard_says_what_is_wrong_with_any_submission(catalog, submission):
+    asked = [submission("", path="a", problem="19_ReLU"), submission("", path="b", problem="absent")]
+    with pytest.raises(ProblemError, match="There is no problem 'absent'"):
+        tasks_for(asked, catalog, shard=(1, 2))
+
+
+def test_a_name_that_tells_no_problem_comes_with_the_names_that_do(catalog, submission):
+    with pytest.raises(ProblemError, match=r"a\.txt: its name tells no problem; name it like level_1_problem_19"):
+        tasks_for([submission("", path="a.txt")], catalog)
+
+
+def test_two_that_a_run_could_not_tell_apart_are_refused(catalog, submission):
+    asked = [submission("", path="a", problem=name) for name in ("19_ReLU", "level1/19_ReLU")]
+    with pytest.raises(InputError, match="a answers level1/19_ReLU twice"):
+        tasks_for(asked, catalog)
+
+
+@pytest.mark.parametrize("path", ["gpt/a.py", "\udcff.py"])
+def test_a_task_is_found_by_the_key_of_its_record(catalog, submission, path):
+    (task,) = tasks_for([submission("", path="b", problem="19_ReLU", sample=3, model="gpt")], catalog)
+    task = Task(task.submission.model_copy(update={"path": path}), task.problem)
+    record = Record(
+        problem=ProblemRef(set="level1", name="19_ReLU", sha256=task.problem.sha256),
+        submission=SubmissionRef(path=path, sha256=task.submission.sha256, sample=3, model="gpt"),
+        device=Device(kind="cpu", name="a CPU"),
+        verdict=Infrastructure(detail=""),
+        environment=Environment(harness="0", python="3", torch="2"),
+        judged_at="2026-01-01T00:00:00+00:00",
+    )
+    assert task.key == Key.of(record)
+
+
+def test_a_number_reaches_the_problems_that_have_it(catalog):
+    settings = Settings(workload={"dim": 8, "rows": 2}, timeout_s=7)
+    assert settings_for(catalog.find("19_ReLU"), settings).workload == {"dim": 8}
+    assert settings_for(catalog.find("20_Rows"), settings).workload == {"rows": 2}
+    assert settings_for(catalog.find("20_Rows"), settings).timeout_s == 7
+    check_settings(catalog.problems(), settings)
+
+
+def test_a_number_that_no_problem_has_is_refused_with_those_that_there_are(catalog):
+    with pytest.raises(InputError, match="'width': --set knows batch_size, dim, rows"):
+        check_settings(catalog.problems(), Settings(workload={"width": 3}))
+    with pytest.raises(InputError, match="must be a whole number"):
+        check_settings(catalog.problems(), Settings(workload={"rows": 1.5}))
+
+
+def test_a_core_is_left_to_each_judge(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(16)))
+    assert default_builders(4) == 12
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0})
+    assert default_builders(8) == 1

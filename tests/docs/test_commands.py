@@ -1,0 +1,167 @@
+"""What README and the pages tell people to type is typed here: every command, in order, in a fresh copy."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from scripted_server import Say, Server
+
+from harness.cli import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```(?P<language>console|python)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`(harness [^`]+)`")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+ASK = """'from harness.client import judge; print(judge(open("answer.md").read(), "level1/19_ReLU")["summary"])'"""
+# What is no more than said here: tests inside of tests, the hub (tests/catalog reads that), an index of packages, and a
+# server on a GPU (tests/serve asks one).
+DRY = {
+    "make test": "make -n test",
+    "harness problems fetch": "true",
+    "pip install 'kernel-harness[serve]'": "true",
+    "harness serve --device cuda &": "true",
+    "harness serve --device cuda --state serve &": "true",
+    f"python -c {ASK}": "true",
+}
+
+ANSWER = """
+```python
+import torch  # as a model for cuda would write it, but for the kernel
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+```
+"""
+
+
+def commands(page: Path) -> list[str]:
+    """The commands of a page's console blocks, without the comments behind them."""
+    lines = (line for block in BLOCK.finditer(page.read_text()) for line in block["text"].splitlines())
+    return [re.sub(r"\s+# .*", "", line[2:]) for line in lines if line.startswith("$ ")]
+
+
+def tracked() -> list[str]:
+    """What a clone holds."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this is no clone: git does not say which files are ours")
+    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clone") / "kernel-harness"
+    for name in tracked():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with Server(lambda request: Say(ANSWER)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def environment(clone: Path, server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """`harness` is this Python's, on the copy; a model answers; home is empty but for a checkout of KernelBench."""
+    home = tmp_path_factory.mktemp("home")
+    shim = home / "bin/harness"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m harness "$@"\n')
+    shim.chmod(0o755)
+    (home / "bin/make").write_text(
+        f'#!/bin/sh\nexec {shutil.which("make")} -o .venv/.installed BIN={shlex.quote(str(shim.parent))} "$@"\n'
+    )
+    (home / "bin/make").chmod(0o755)
+    lay_kernelbench(clone, home / "KernelBench")
+    return os.environ | {
+        "HOME": str(home),
+        "PATH": f"{shim.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(clone),
+        "OPENAI_BASE_URL": server.url,
+    }
+
+
+def lay_kernelbench(clone: Path, checkout: Path) -> None:
+    """Its problems, a run of one answer, and the data set as `harness problems fetch` would have left it."""
+    shutil.copytree(clone / "problems", checkout / "KernelBench")
+    fetched = checkout.parent / ".cache/kernel-harness/problems/ScalingIntelligence--KernelBench"
+    shutil.copytree(clone / "problems", fetched)
+    run = checkout / "runs/NAME"
+    run.mkdir(parents=True)
+    shutil.copy(clone / "examples/submissions/level_1_problem_19_sample_0_kernel.txt", run)
+    (run / "eval_results.json").write_text("{}")
+
+
+def set_stage(page: Path, clone: Path) -> None:
+    """What a page's text presupposes."""
+    if page.name == "leaderboard.md":
+        for name in ("yesterday", "today"):
+            shutil.copytree(clone / "runs/h200-documents", clone / "runs" / name)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
+def test_every_command_of_a_page_works_in_order_in_a_fresh_copy(
+    page: Path, clone: Path, environment: dict[str, str]
+) -> None:
+    set_stage(page, clone)
+    script = "\n".join(
+        f"echo {shlex.quote('$ ' + command)}\n{DRY.get(command, command)} < /dev/null\necho $? >&3"
+        for command in commands(page)
+    )
+    statuses = clone.parent / f"{page.stem}.statuses"
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3> {shlex.quote(str(statuses))}\n{script}"],
+        cwd=clone, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+    came_to = dict(zip(commands(page), map(int, statuses.read_text().split()), strict=True))
+    assert came_to == dict.fromkeys(came_to, 0), done.stdout
+    assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_option_that_a_page_names_beside_its_command_is_there(page: Path) -> None:
+    for text in INLINE.findall(page.read_text()):
+        words = text.split()[1:]
+        if not words or words[0] not in COMMANDS:
+            assert not words or not words[0][0].isalpha(), f"{page.name}: {text}"
+            continue
+        known = set(options_of(words))
+        assert set(OPTION.findall(text)) <= known, f"{page.name}: {text}"
+
+
+def options_of(words: list[str]) -> Iterator[str]:
+    """The options of the command that these words begin with."""
+    context = click.Context(main)
+    command = main.get_command(context, words[0])
+    if isinstance(command, click.Group) and len(words) > 1:
+        command = command.get_command(context, words[1]) or command
+    assert command is not None
+    for parameter in command.params:
+        yield from parameter.opts
+
+
+@pytest.mark.slow
+def test_the_python_of_the_readme_runs(clone: Path, environment: dict[str, str]) -> None:
+    (code,) = [
+        block["text"] for block in BLOCK.finditer((ROOT / "README.md").read_text()) if block["language"] == "python"
+    ]
+    subprocess.run([sys.executable, "-c", code], cwd=clone, env=environment, check=True, timeout=300)

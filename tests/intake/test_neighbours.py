@@ -1,0 +1,80 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.intake import extract, read_folder, read_submission
+from harness.intake.neighbours import MAX_BYTES, with_neighbours
+
+CANDIDATE = '''"""A kernel beside."""
+from __future__ import annotations
+
+import torch
+from torch.utils.cpp_extension import load
+
+extension = load(name="relu", sources=["relu.cu"])
+
+
+class ModelNew(torch.nn.Module):
+    pass
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(CANDIDATE)
+    (tmp_path / "relu.cu").write_text('#include "parts/tile.cuh"\n// "quoted" \\ kernel\n')
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/tile.cuh").write_text("// tile\n")
+    (tmp_path / "other.cu").write_text("// nobody's\n")
+    return tmp_path
+
+
+def run(text: str, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where.mkdir()
+    monkeypatch.chdir(where)
+    (bringing,) = (line for line in text.splitlines() if "write_text" in line)
+    exec(bringing.removesuffix("import torch"))
+
+
+def test_the_sources_that_a_file_names_and_what_they_include_are_brought_along(folder, monkeypatch):
+    text = read_submission(folder / "mine.py").text
+    run(text, folder / "elsewhere", monkeypatch)
+    assert Path("relu.cu").read_text() == (folder / "relu.cu").read_text()
+    assert Path("parts/tile.cuh").read_text() == "// tile\n"
+    assert sorted(os.listdir()) == ["parts", "relu.cu"]
+
+
+def test_lines_keep_their_numbers_and_the_file_is_still_a_candidate(folder):
+    submission = read_submission(folder / "mine.py")
+    assert [line.rpartition("; ")[2] for line in submission.text.splitlines()] == CANDIDATE.splitlines()
+    assert extract(submission).outcome.source == submission.text
+
+
+def test_an_edit_of_a_neighbour_is_another_submission(folder):
+    before = read_submission(folder / "mine.py").sha256
+    (folder / "relu.cu").write_text("// edited\n")
+    assert read_submission(folder / "mine.py").sha256 != before
+
+
+def test_in_a_folder_of_answers_nobody_reads_what_lies_beside(folder):
+    assert all("write_text" not in each.text for each in read_folder(folder))
+
+
+@pytest.mark.parametrize("name", ["../secret.cu", "/etc/hosts.h", "link.cu"])
+def test_nothing_outside_of_the_folder_is_read(folder, name):
+    (folder.parent / "secret.cu").write_text("secret")
+    (folder / "link.cu").symlink_to(folder.parent / "secret.cu")
+    text = CANDIDATE.replace("relu.cu", name)
+    assert with_neighbours(text, folder) == text
+
+
+def test_sources_that_are_too_large_are_refused(folder):
+    (folder / "relu.cu").write_text("x" * (MAX_BYTES + 1))
+    with pytest.raises(InputError, match="more than 4 MiB"):
+        with_neighbours(CANDIDATE, folder)
+
+
+def test_text_that_is_no_python_is_left_alone(folder):
+    assert with_neighbours('load("relu.cu"', folder) == 'load("relu.cu"'

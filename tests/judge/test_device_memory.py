@@ -1,0 +1,76 @@
+"""Before a candidate is blamed for a lack of device memory, what others hold is given back and it is tried again."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from harness.judge.jobs import Judgement
+from harness.judge.process import JudgeProcess, _Sparing
+from harness.schema import Correct, Failed
+
+SHORT = Judgement(verdict=Failed(stage="run", reason="device-memory", detail="CUDA out of memory"))
+CORRECT = Judgement(verdict=Correct(trials=1))
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """A judge's process whose judgements are these in turn; an exception is raised."""
+
+    def make(*answers):
+        free, closed = [10e9], []
+
+        def give(size):
+            free[0] += size
+
+        judge_process = JudgeProcess.__new__(JudgeProcess)
+        judge_process._hardware = SimpleNamespace(free_bytes=lambda: free[0], trim=lambda: give(2e9))
+        judge_process._held = SimpleNamespace(close=lambda: (give(40e9), closed.append(True)))
+        left, tries = list(answers), []
+
+        def judge_once(job, *, alone=False):
+            tries.append(alone)
+            answer = left.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        judge_process._judge_once = judge_once
+        return judge_process, tries, closed
+
+    return make
+
+
+@pytest.mark.parametrize("first", [SHORT, torch.OutOfMemoryError("the judge's own")])
+def test_it_is_tried_once_more_with_the_references_memory_given_back(process, first):
+    one, tries, closed = process(first, CORRECT)
+    assert one._judge(None) == CORRECT
+    assert tries == [False, True]
+    assert closed == [True]
+
+
+def test_a_second_lack_is_its_own_and_says_who_held_what(process):
+    one, _, _ = process(SHORT, SHORT)
+    detail = one._judge(None).verdict.detail
+    assert detail.startswith("CUDA out of memory; twice, ")
+    assert "caches gave back 2.0 GB and the reference's worker 40.0 GB, with 52.0 GB free" in detail
+
+
+def test_a_judge_that_lacks_memory_alone_says_so(process):
+    one, tries, _ = process(torch.OutOfMemoryError("first"), torch.OutOfMemoryError("second"))
+    with pytest.raises(torch.OutOfMemoryError, match="second"):
+        one._judge(None)
+    assert tries == [False, True]
+
+
+def test_other_verdicts_are_given_once(process):
+    one, tries, closed = process(CORRECT)
+    assert one._judge(None) == CORRECT
+    assert (tries, closed) == ([False], [])
+
+
+def test_the_judge_trims_before_calls_and_not_before_questions():
+    trimmed = []
+    subject = _Sparing(SimpleNamespace(round=lambda: 1, outputs=lambda: 2), lambda: trimmed.append(True))
+    assert (subject.round(), subject.outputs()) == (1, 2)
+    assert trimmed == [True]

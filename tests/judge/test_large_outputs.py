@@ -1,0 +1,162 @@
+"""Outputs of more than 2^31 elements, from text to verdict: nothing on the way counts in 32 bits."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import text_problem
+from harness.controller.evaluate import evaluate
+from harness.controller.session import Session, open_session
+from harness.schema import Submission
+from harness.settings import Settings
+
+pytestmark = pytest.mark.slow
+
+ROWS, COLUMNS = 65_599, 32_801
+ELEMENTS = ROWS * COLUMNS
+NEEDED_BYTES = 9 << 30  # three outputs of 2.2 GB at a time: the candidate's, the judge's copy, the reference's
+
+# One byte an element. That it refuses other inputs leaves the nominal trial alone, which takes seconds. The last row is
+# all true: on a CPU memory that nobody wrote is zero.
+PROBLEM = f"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        if bool((x < 0).any()):
+            raise ValueError("no length is negative")
+        return x > y
+
+
+def get_inputs():
+    x = torch.rand({ROWS}, 1)
+    x[-1] = 1.0
+    return [x, torch.rand(1, {COLUMNS})]
+
+
+def get_init_inputs():
+    return []
+"""
+
+CPP = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+#include <torch/extension.h>
+#include <ATen/Parallel.h>
+
+torch::Tensor longer(torch::Tensor x, torch::Tensor y) {
+    int64_t rows = x.size(0), columns = y.size(1), n = rows * columns;
+    auto out = torch::empty({rows, columns}, x.options().dtype(torch::kBool));
+    const float *a = x.data_ptr<float>(), *b = y.data_ptr<float>();
+    bool* to = out.data_ptr<bool>();
+    at::parallel_for(0, rows, 64, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+            int64_t offset = r * columns;
+            if (offset < 0) continue;
+            for (int64_t c = 0; c < columns; ++c) to[offset + c] = a[r] > b[c];
+        }
+    });
+    return out;
+}
+"""
+
+extension = load_inline(name="longer", cpp_sources=SOURCE, functions=["longer"], extra_cflags=["-O3"])
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x, y):
+        return extension.longer(x, y)  # on the CPU; that cuda is named keeps it from being timed, which takes minutes
+'''
+
+CUDA = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+#include <torch/extension.h>
+
+__global__ void longer_kernel(const float* x, const float* y, bool* out, int64_t rows, int64_t columns) {
+    int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    for (int64_t c = 0; c < columns; ++c) out[r * columns + c] = x[r] > y[c];
+}
+
+torch::Tensor longer(torch::Tensor x, torch::Tensor y) {
+    int64_t rows = x.size(0), columns = y.size(1);
+    auto out = torch::empty({rows, columns}, x.options().dtype(torch::kBool));
+    longer_kernel<<<(rows + 255) / 256, 256>>>(
+        x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<bool>(), rows, columns);
+    return out;
+}
+"""
+
+extension = load_inline(
+    name="longer",
+    cpp_sources="torch::Tensor longer(torch::Tensor x, torch::Tensor y);",
+    cuda_sources=SOURCE,
+    functions=["longer"],
+)
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x, y):
+        return extension.longer(x, y)
+'''
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    free_bytes = _free_bytes()
+    if free_bytes < NEEDED_BYTES:
+        pytest.skip(f"needs {NEEDED_BYTES >> 30} GiB of memory, and {free_bytes >> 30} are free")
+    with open_session("cpu", Settings(timeout_s=300)) as opened:
+        yield opened
+
+
+def _free_bytes() -> int:
+    (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+    return int(line.split()[1]) << 10
+
+
+def verdict_of(source: str, session: Session):
+    submission = Submission(path="a.py", sha256=hashlib.sha256(source.encode()).hexdigest(), text=source)
+    return evaluate(submission, text_problem(PROBLEM, name="longer"), session=session).record.verdict
+
+
+def changed(source: str, found: str, put: str) -> str:
+    assert source.count(found) == 1
+    return source.replace(found, put)
+
+
+@pytest.mark.parametrize("source", [CPP, CUDA], ids=["c++", "cuda"])
+def test_honest_kernels_are_correct(session, source):
+    assert verdict_of(source, session).kind == "correct"
+
+
+def test_rows_that_32_bits_do_not_reach_are_missed(session):
+    verdict = verdict_of(changed(CPP, "int64_t offset = r * columns", "int32_t offset = r * columns"), session)
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
+    first = -(-(2**31) // COLUMNS)
+    assert verdict.mismatch.worst_index[0] >= first
+    assert COLUMNS <= verdict.mismatch.mismatched <= (ROWS - first) * COLUMNS
+    assert verdict.mismatch.elements == ELEMENTS
+
+
+@pytest.mark.parametrize(
+    ("found", "put", "offset"),
+    [
+        ("a[r] > b[c]", f"(a[r] > b[c]) != (offset + c == {2**31 + 11})", 2**31 + 11),
+        ("c < columns; ++c)", "c < columns - (r == rows - 1); ++c)", ELEMENTS - 1),
+    ],
+    ids=["wrong", "not written"],
+)
+def test_one_element_past_two_to_the_31_is_found_and_named(session, found, put, offset):
+    verdict = verdict_of(changed(CPP, found, put), session)
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
+    assert verdict.mismatch.worst_index == divmod(offset, COLUMNS)
+    assert verdict.mismatch.mismatched == 1

@@ -1,0 +1,88 @@
+"""Outputs of the host are copied as large as they are, however far they spread."""
+
+import ctypes
+import mmap
+import os
+
+import pytest
+import torch
+
+from harness.judge import reading
+from harness.judge.reading import bytes_of_copy, read_output, spreads
+from harness.transport.values import TensorValue
+
+
+def described(tensor):
+    return TensorValue(
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tuple(tensor.shape),
+        strides=tensor.stride(),
+        offset=tensor.data_ptr(),
+    )
+
+
+def copied(tensor):
+    return read_output(os.getpid(), tensor.data_ptr(), described(tensor))
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(reading, "_AT_ONCE_BYTES", 256)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda room: room[:, :3],
+        lambda room: room[:, ::50].t(),
+        lambda room: room[::20, :1].expand(-1, 4),
+        lambda room: room[:2, :1],
+        lambda room: room.flatten()[:: room.numel() - 1],
+        lambda room: room.view(10, 4, 10, 20)[:, 1, :, 3],
+        lambda room: room,
+        lambda room: room[0, 0],
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex128, torch.float16])
+@pytest.mark.usefixtures("small_pieces")
+def test_what_is_copied_is_what_is_there_however_it_lies(cut, dtype):
+    output = cut(torch.randn(40, 200).to(dtype))
+    assert torch.equal(copied(output), output)
+
+
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_two_elements_that_lie_sixteen_gigabytes_apart_are_two_elements():
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    reserved = mmap.mmap(-1, 16 << 30, flags=private, prot=mmap.PROT_READ)
+    values = torch.frombuffer(reserved, dtype=torch.float32)
+    output = values[:: values.numel() - 1]
+    assert spreads(described(output))
+    assert bytes_of_copy(described(output)) == 8
+    found = copied(output)
+    assert found.untyped_storage().nbytes() == 8
+    assert torch.equal(found, torch.zeros(2))
+
+
+def test_the_slice_of_a_padded_buffer_is_one_read():
+    assert not spreads(described(torch.empty(1 << 10, 1 << 5)[:, :30]))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_elements_over_each_other_and_far_apart_are_refused_before_a_byte_is_read():
+    room = torch.zeros(100_000)
+    with pytest.raises(ValueError, match="over each other"):
+        copied(room.as_strided((3, 3, 3), (20_000, 10_000, 10_000)))
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_what_lies_between_elements_is_not_read():
+    page = mmap.PAGESIZE
+    values = torch.frombuffer(mmap.mmap(-1, 64 * page), dtype=torch.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(values.data_ptr() + page), 62 * page, 0) == 0
+    far = values[:: 63 * page]
+    assert torch.equal(copied(far), far)
+
+
+def test_an_address_where_nothing_is_mapped_raises():
+    with pytest.raises(OSError, match=r"Bad address|not mapped"):
+        read_output(os.getpid(), 64, described(torch.zeros(4)))

@@ -1,0 +1,153 @@
+"""What is kept of outputs is what was there, whatever is written afterwards."""
+
+import ctypes
+import mmap
+import os
+
+import pytest
+import torch
+
+from harness.judge import snapshot as kept
+from harness.judge.snapshot import PLACES, Allocation, Source, gather, keep, mappings_of, places_in
+from harness.transport.memory import HostArena
+from harness.transport.values import TensorValue
+
+
+def layout_of(tensor):
+    return TensorValue(
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tuple(tensor.shape),
+        strides=tensor.stride(),
+        offset=tensor.data_ptr(),
+    )
+
+
+def source_of(tensor, *, mapped):
+    raw = tensor.untyped_storage()
+    everything = torch.empty(0, dtype=torch.uint8).set_(raw)
+    return Source(os.getpid(), tensor.data_ptr(), "", everything if mapped else None)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_all_of_a_small_output_is_kept(mapped):
+    output = torch.randn(30, 40)
+    found = keep(source_of(output, mapped=mapped), layout_of(output), whole=True)
+    before = output.clone()
+    output.zero_()
+    assert torch.equal(found.data[: output.numel() * 4].view(torch.float32), before.reshape(-1))
+    assert not found.unchanged()
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex64])
+def test_of_a_large_output_elements_are_kept_wherever_its_rows_lie(mapped, dtype):
+    room = torch.randn(640, 1000).to(dtype)
+    output = room[:, :50].t()
+    found = keep(source_of(room, mapped=mapped), layout_of(output), whole=False).sampled()
+    assert found.shape == (50, 640)
+    assert len(found.places) == PLACES
+    assert torch.equal(found.values, output.reshape(-1)[found.places])
+
+
+def test_a_larger_output_than_the_last_is_covered_up_to_a_point():
+    room = torch.zeros(100_000)
+    found = keep(source_of(room, mapped=True), layout_of(room[:1000]), whole=True)
+    assert found.as_laid_out(layout_of(room[:1400])) is found
+    assert found.as_laid_out(layout_of(room[:1600])) is None
+
+
+def test_memory_that_is_not_there_is_not_kept():
+    with pytest.raises(OSError, match=r"Bad address|not mapped"):
+        keep(Source(os.getpid(), 64), layout_of(torch.zeros(4)), whole=True)
+    with pytest.raises(OSError, match=r"Bad address|not mapped"):
+        keep(Source(os.getpid(), 64), layout_of(torch.zeros(4)), whole=False)
+
+
+def test_every_mapping_of_an_arena_is_found():
+    arena = HostArena(1 << 16)
+    descriptor = arena.descriptor()
+    again = mmap.mmap(descriptor, 4096, offset=8192)
+    found = mappings_of(os.getpid(), descriptor)
+    os.close(descriptor)
+    assert arena.bytes().data_ptr() in {one.start for one in found}
+    assert 8192 in {one.offset for one in found}
+    again.close()
+    arena.close()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex128, torch.float16])
+def test_elements_of_all_outputs_are_gathered_wherever_they_lie(monkeypatch, dtype):
+    monkeypatch.setattr(kept, "device_bytes", from_address)
+    rooms = [torch.randn(4, 300).to(dtype) for _ in range(3)]
+    outputs = [rooms[room][row, 10:110] for room, row in ((0, 1), (2, 3), (1, 0), (0, 2))]
+    worker = 1 << 40  # its addresses are others
+    allocations = [
+        Allocation(worker * (at + 1), room.nbytes, str(at), room.view(torch.uint8).view(-1))
+        for at, room in enumerate(rooms)
+    ]
+
+    def address(output):
+        for one in allocations:
+            if 0 <= (offset := output.data_ptr() - one.raw.data_ptr()) < one.size:
+                return one.base + offset
+        raise AssertionError
+
+    layout = layout_of(outputs[0])
+    places = places_in(layout, torch.device("cpu"))
+    found = gather([[address(output)] for output in outputs], [layout], [places], allocations)
+    expected = [output.clone() for output in outputs]
+    for room in rooms:
+        room.zero_()
+    for call, output in enumerate(expected):
+        ((one,),) = found.of(call).values()
+        assert torch.equal(one.sampled().values, output)
+        assert one.source.address == address(outputs[call])
+        assert not one.unchanged()
+
+
+@pytest.mark.parametrize("address", [0, (1 << 40) - 4, (1 << 40) + 4000, (1 << 40) + 2, 1 << 62])
+def test_an_output_outside_of_what_is_mapped_is_not_gathered(monkeypatch, address):
+    monkeypatch.setattr(kept, "device_bytes", from_address)
+    room = torch.zeros(1000)
+    allocation = Allocation(1 << 40, room.nbytes, "", room.view(torch.uint8))
+    layout = layout_of(room[:100])
+    places = places_in(layout, torch.device("cpu"))
+    assert gather([[1 << 40]], [layout], [places], [allocation]) is not None
+    assert gather([[address]], [layout], [places], [allocation]) is None
+    assert gather([[1 << 40, 1 << 40]], [layout], [places], [allocation]) is None
+
+
+def from_address(address, size, device):
+    del device
+    return torch.frombuffer((ctypes.c_ubyte * size).from_address(address), dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda room: room[:, :100], lambda room: room[:, :100].contiguous()),
+        (lambda room: room[:60, :100], lambda room: room[:, :60].t()),
+        (lambda room: room[:100, :60].t(), lambda room: room.view(-1)[: 60 * 100].view(60, 100)),
+        (
+            lambda room: room[:, :100].unsqueeze(1),
+            lambda room: room.view(-1)[: room.shape[0] * 120].view(-1, 1, 120)[..., :100],
+        ),
+    ],
+)
+def test_elements_are_found_where_an_output_is_laid_out_otherwise_than_before(before, after):
+    room = torch.arange(200 * 150, dtype=torch.float32).view(200, 150)
+    old, new = before(room), after(room)
+    if new.data_ptr() != room.data_ptr():
+        room.view(-1)[: new.numel()] = new.reshape(-1)
+        new = room.view(-1)[: new.numel()].view(new.shape)
+    kept_words = keep(source_of(room, mapped=True), layout_of(old), whole=False)
+    found = kept_words.as_laid_out(layout_of(new)).sampled()
+    assert found.shape == tuple(new.shape)
+    assert torch.equal(found.values, new.reshape(-1)[found.places])
+    assert len(found.places) > PLACES / 20
+
+
+def test_words_tell_nothing_of_an_output_that_repeats_its_elements():
+    room = torch.zeros(200, 150)
+    found = keep(source_of(room, mapped=True), layout_of(room), whole=False)
+    assert found.as_laid_out(layout_of(room[:1].expand(200, 150))) is None

@@ -1,0 +1,310 @@
+"""Whatever a worker does instead of answering becomes a failure with a reason, and the worker is ended."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.judge.failure import SubjectFailed
+from harness.judge.worker_conversation import MAX_BUILDS, BuildRefused, Conversation
+from harness.sandbox import Exit
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
+from harness.transport import Channel
+from harness.transport.worker_messages import (
+    DONE,
+    REQUEST,
+    Attach,
+    Build,
+    Built,
+    Done,
+    Go,
+    Load,
+    Loaded,
+    Raised,
+    Ready,
+    Release,
+    Released,
+)
+
+LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False)
+FAILURE = BuildFailure(reason="compile", detail="kernel.cu:3: error", log="kernel.cu:3: error: no", toolchain="slim")
+
+
+class FakeWorker:
+    """Ends as it is told to."""
+
+    pid = 4711
+
+    def __init__(self, ended: Exit | None) -> None:
+        self._ended = ended
+        self.killed = False
+
+    def wait(self, timeout_s: float | None = None) -> Exit | None:
+        del timeout_s
+        if self.killed and self._ended is None:
+            return Exit(code=None, signal=9, cause="killed", log="last words")
+        return self._ended
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+class Stage:
+    """A conversation, and the worker's end of its wire."""
+
+    def __init__(self, ended: Exit | None, outcome: Artifact | BuildFailure) -> None:
+        channel, theirs = Channel.pair()
+        self.theirs = Channel(theirs)
+        self.ours = channel
+        self.worker = FakeWorker(ended)
+        self.requests: list[BuildRequest] = []
+
+        def build(request: BuildRequest) -> Artifact | BuildFailure:
+            self.requests.append(request)
+            return outcome
+
+        self.talk = Conversation(self.worker, channel, build)
+
+    def failure(self, kind=Loaded, seconds: float = 5.0) -> SubjectFailed:
+        with pytest.raises(SubjectFailed) as caught:
+            self.talk.ask(LOAD, kind, seconds=seconds)
+        return caught.value
+
+
+@pytest.fixture
+def stage():
+    opened: list[Stage] = []
+
+    def make(*, ended: Exit | None = None, outcome: Artifact | BuildFailure = FAILURE) -> Stage:
+        opened.append(Stage(ended, outcome))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.ours.close()
+        one.theirs.close()
+
+
+def test_an_answer_of_the_kind_that_was_asked_for_is_given_back(stage):
+    one = stage()
+    one.theirs.send(Ready())
+    one.theirs.send(Loaded())
+    one.talk.expect_ready(seconds=5)
+    assert one.talk.ask(LOAD, Loaded) == Loaded()
+    assert one.theirs.receive(REQUEST) == LOAD
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason", "detail"),
+    [
+        ({"code": 0, "signal": None, "cause": "exited"}, "exit", "left with status 0 instead of answering"),
+        ({"code": None, "signal": 11, "cause": "signal"}, "crash", "died of signal 11"),
+        ({"code": None, "signal": 9, "cause": "memory", "peak_rss_bytes": 17_000_000_000}, "out-of-memory", "17.0 GB"),
+        ({"code": None, "signal": 9, "cause": "cpu"}, "cpu-time", "more CPU time"),
+        ({"code": None, "signal": 9, "cause": "processes"}, "processes", "more processes"),
+        ({"code": 1, "signal": None, "cause": "processes"}, "processes", "more processes"),
+        ({"code": None, "signal": 9, "cause": "scratch"}, "disk", "more to the disk"),
+        ({"code": None, "signal": 25, "cause": "file"}, "disk", "a larger file"),
+    ],
+)
+def test_a_death_tells_its_reason_and_brings_the_log(stage, ended, reason, detail):
+    one = stage(ended=Exit(**ended, log="last words"))
+    one.theirs.close()
+    failed = one.failure()
+    assert failed.reason == reason
+    assert detail in failed.detail
+    assert failed.log == "last words"
+
+
+def test_a_worker_that_hangs_up_and_lives_on_broke_the_protocol_and_is_killed(stage):
+    one = stage()
+    one.theirs.close()
+    assert one.failure().reason == "protocol"
+    assert one.worker.killed
+
+
+def test_silence_is_a_timeout_that_says_what_was_asked(stage):
+    one = stage()
+    failed = one.failure(seconds=0.05)
+    assert (failed.reason, failed.detail) == ("timeout", "no answer within 0.05 s (load)")
+    assert one.worker.killed
+    assert failed.log == "last words"
+
+
+@pytest.mark.parametrize("answer", [b'{"say": "verdict", "kind": "correct"}', b"\x80\x04pickle", b"[]"])
+def test_what_is_no_message_broke_the_protocol(stage, answer):
+    one = stage()
+    one.theirs.send_text(answer)
+    assert one.failure().reason == "protocol"
+    assert one.worker.killed
+
+
+def test_an_answer_to_another_question_broke_the_protocol(stage):
+    one = stage()
+    one.theirs.send(Released())
+    failed = one.failure()
+    assert (failed.reason, failed.detail) == ("protocol", "answered 'released' while load")
+    assert one.worker.killed
+
+
+def test_a_descriptor_that_nobody_asked_for_broke_the_protocol(stage, tmp_path):
+    one = stage()
+    with (tmp_path / "file").open("w") as file:
+        one.theirs.send(Loaded(), [file.fileno()])
+    before = len(os.listdir("/proc/self/fd"))
+    assert one.failure().reason == "protocol"
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert one.worker.killed
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "exception",
+        "syntax",
+        "missing",
+        "out-of-memory",
+        "device-memory",
+        "processes",
+        "open-files",
+        "disk",
+        "device",
+        "exit",
+    ],
+)
+def test_what_a_candidate_raised_is_told_in_one_line_with_its_traceback(stage, kind):
+    one = stage()
+    message = Raised(during="load", kind=kind, type="ValueError", message="no such\nkernel", traceback="Traceback ...")
+    one.theirs.send(message)
+    failed = one.failure()
+    assert (failed.reason, failed.detail, failed.log) == (kind, "ValueError: no such", "Traceback ...")
+    assert not one.worker.killed
+
+
+def test_a_failed_build_keeps_what_the_compiler_said(stage):
+    one = stage()
+    one.theirs.send(Raised(during="load", kind="build", type="RuntimeError", message="", traceback="", failure=FAILURE))
+    failed = one.failure()
+    assert isinstance(failed, BuildRefused)
+    assert failed.failure == FAILURE
+    assert (failed.reason, failed.log) == ("compile", FAILURE.log)
+
+
+def answer_builds(channel: Channel, count: int, answers: list[Built], contents: list[bytes]) -> None:
+    """A worker that asks for `count` builds and then says that it has loaded."""
+    channel.receive(REQUEST)
+    for number in range(count):
+        channel.send(Build(request=BuildRequest(name=f"extension_{number}")))
+        message, frame = channel.receive_frame(REQUEST)
+        answers.append(message)
+        contents.extend(os.pread(descriptor, 100, 0) for descriptor in frame.descriptors)
+        frame.close()
+    channel.send(Loaded())
+
+
+def test_a_build_is_answered_with_the_shared_object_itself(stage, tmp_path: Path):
+    (tmp_path / "a.so").write_bytes(b"object")
+    artifact = Artifact(
+        key="k", path=str(tmp_path / "a.so"), sha256="0" * 64, module="a", toolchain="slim", cached=True,
+        seconds=0.0, cpu_seconds=0.0,
+    )  # fmt: skip
+    one = stage(outcome=artifact)
+    answers, contents = [], []
+    peer = threading.Thread(target=answer_builds, args=(one.theirs, 2, answers, contents))
+    peer.start()
+    assert one.talk.ask(LOAD, Loaded, seconds=10) == Loaded()
+    peer.join()
+    assert [request.name for request in one.requests] == ["extension_0", "extension_1"]
+    assert [answer.artifact for answer in answers] == [artifact, artifact]
+    assert contents == [b"object", b"object"]
+
+
+def test_the_time_of_a_build_does_not_count_against_the_deadline(stage):
+    one = stage()
+    slow = threading.Event()
+
+    def build(request: BuildRequest) -> BuildFailure:
+        slow.wait(0.4)
+        return FAILURE
+
+    one.talk = Conversation(one.worker, one.ours, build)
+    answers: list[Built] = []
+    peer = threading.Thread(target=answer_builds, args=(one.theirs, 1, answers, []))
+    peer.start()
+    assert one.talk.ask(LOAD, Loaded, seconds=0.3) == Loaded()
+    peer.join()
+    assert answers[0].failure == FAILURE
+
+
+def test_builds_without_end_break_the_protocol(stage):
+    one = stage()
+    for number in range(MAX_BUILDS + 1):
+        one.theirs.send(Build(request=BuildRequest(name=f"extension_{number}")))
+    failed = one.failure()
+    assert failed.reason == "protocol"
+    assert len(one.requests) == MAX_BUILDS
+    assert one.worker.killed
+
+
+def test_builds_that_each_take_long_do_not_take_for_ever(stage, monkeypatch):
+    monkeypatch.setattr("harness.judge.worker_conversation.MAX_BUILDS_S", 0.0)
+    one = stage(ended=None)
+    for _ in range(2):
+        one.theirs.send(Build(request=BuildRequest(name="slow")))
+    failed = one.failure()
+    assert (failed.reason, len(one.requests)) == ("timeout", 1)
+
+
+def test_a_build_request_that_is_too_long_to_be_passed_on_is_refused(stage, monkeypatch):
+    monkeypatch.setattr("harness.judge.worker_conversation._LONGEST_REQUEST", 1000)
+    one = stage()
+    one.theirs.send(Build(request=BuildRequest(name="long", cpp_sources=("x" * 1000,))))
+    failed = one.failure()
+    assert (failed.reason, one.requests) == ("protocol", [])
+    assert one.worker.killed
+
+
+def test_what_a_worker_says_of_a_failed_build_is_bounded(stage):
+    one = stage()
+    loud = FAILURE.model_copy(update={"detail": "x" * 1_000_000, "log": "y" * 3_000_000})
+    raised = Raised(during="call", kind="build", type="", message="", traceback="", failure=loud)
+    peer = threading.Thread(target=one.theirs.send, args=(raised,))  # more than a socket holds
+    peer.start()
+    failed = one.failure()
+    peer.join()
+    assert (len(failed.detail), len(failed.log)) == (2_000, 1 << 20)
+
+
+def test_a_request_to_a_dead_worker_is_its_death(stage):
+    one = stage(ended=Exit(code=None, signal=6, cause="signal"))
+    one.theirs.close()
+    with pytest.raises(SubjectFailed, match="signal 6"):
+        one.talk.ask(Release(), Released)
+    with pytest.raises(SubjectFailed, match="signal 6"):
+        one.talk.ask(Attach(arena=1, size=1, kind="host"), Released)
+
+
+def test_done_that_was_said_before_go_broke_the_protocol(stage):
+    one = stage()
+    one.theirs.send_text(Done(((64,),)).packed())
+    with pytest.raises(SubjectFailed, match="before it was asked") as caught:
+        one.talk.ask_round(Go(slots=(0,), seed=0), seconds=5)
+    assert caught.value.reason == "protocol"
+    assert one.worker.killed
+
+
+def test_a_round_is_stopped_before_anything_of_done_is_looked_at(stage):
+    one = stage()
+    stopped = []
+
+    def answer() -> None:
+        assert isinstance(one.theirs.receive(REQUEST), Go)
+        one.theirs.send_text(DONE + b"nonsense")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with pytest.raises(SubjectFailed, match="addresses of 1 calls"):
+        one.talk.ask_round(Go(slots=(0,), seed=0), seconds=5, stop=lambda: stopped.append(True))
+    thread.join()
+    assert stopped == [True]

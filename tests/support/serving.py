@@ -1,0 +1,248 @@
+"""A bench that needs no device, an engine over it, and a server in a thread of this process."""
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.catalog import open_catalog
+from harness.controller.evaluate import Evaluated
+from harness.errors import DeviceError, MachineError, ProblemError, SandboxError
+from harness.schema import (
+    Correct,
+    Device,
+    Environment,
+    Failed,
+    Infrastructure,
+    Interval,
+    ProblemRef,
+    Record,
+    SubmissionRef,
+    Timing,
+    Verdict,
+)
+from harness.serve.asked import Asked, Work
+from harness.serve.engine import Engine, Watcher
+from harness.serve.jobs import Job
+from harness.settings import Settings
+
+PROBLEM = """
+import torch
+
+batch_size = 4
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, 8)]
+
+
+def get_init_inputs():
+    return []
+"""
+ENVIRONMENT = Environment(harness="0.1.0", python="3.11", torch="2.13")
+TIMING = Timing(
+    candidate_ms=0.5,
+    reference_ms=1.0,
+    speedup=Interval(value=2.0, low=1.9, high=2.1),
+    conclusion="faster",
+    rounds=10,
+    calls_per_round=1,
+)
+
+
+class FakeBench:
+    """Does what a submission says: `correct`, `machine`, `problem`, `swapped`, `zygote`, `explode`, ...; else it fails
+    and names the submission. `gate` is what those that say `hold` wait for on the device.
+    """
+
+    def __init__(self) -> None:
+        self.devices, self.device_names, self.builders = ["fake:0"], "fake", 2
+        self.made_of: tuple[str, ...] = ("0.1.0", "a fake device")
+        self.gate, self.build_gate = threading.Event(), threading.Event()
+        self.build_gate.set()
+        self.judged: list[str] = []
+        self.opened = 0
+        self.holding = threading.Event()
+        self.broken: MachineError | None = None
+
+    @contextmanager
+    def open(self) -> Iterator["FakeBench"]:
+        if self.broken is not None:
+            raise self.broken
+        self.opened += 1
+        yield self
+
+    def prepare(self, work: Work, *, on_phase: Callable[[str], None]) -> Work:
+        on_phase("build")
+        assert self.build_gate.wait(60)
+        return work
+
+    def judge(self, device: str, prepared: Work, *, on_phase: Callable[[str], None]) -> Evaluated:
+        on_phase("check")
+        text = prepared.submission.text
+        self.judged.append(text)
+        if "hold" in text:
+            self.holding.set()
+            assert self.gate.wait(60)
+        if "explode" in text and self.judged.count(text) == 1:
+            raise DeviceError("the judge cannot be started")
+        for word, fault in {
+            "machine": DeviceError("the judge died"),
+            "zygote": SandboxError("no worker can be started"),
+            "problem": ProblemError("the reference raises"),
+        }.items():
+            if word in text and not ("once" in text and self.judged.count(text) > 1):
+                return Evaluated(record(prepared, Infrastructure(detail=str(fault))), {}, fault)
+        verdict: Verdict = Failed(stage="run", reason="exception", detail=f"it says {text}")
+        if "correct" in text:
+            verdict = Correct(trials=3)
+        made = record(prepared, verdict)
+        if "swapped" in text:
+            made = made.model_copy(update={"submission": made.submission.model_copy(update={"sha256": "9" * 64})})
+        return Evaluated(made, {"submission.txt": text})
+
+
+def record(work: Work, verdict: Verdict) -> Record:
+    return Record(
+        problem=ProblemRef(set=work.problem.set, name=work.problem.name, sha256=work.problem.sha256),
+        submission=SubmissionRef(path=work.submission.path, sha256=work.submission.sha256),
+        device=Device(kind="cpu", name="fake"),
+        verdict=verdict,
+        timing=TIMING if verdict.kind == "correct" else None,
+        phases_s={"build": 0.1, "check": 0.2},
+        environment=ENVIRONMENT,
+        judged_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+@pytest.fixture
+def bench() -> Iterator[FakeBench]:
+    made = FakeBench()
+    yield made
+    made.gate.set()
+    made.build_gate.set()
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> Path:
+    folder = tmp_path / "problems" / "level1"
+    folder.mkdir(parents=True)
+    (folder / "19_ReLU.py").write_text(PROBLEM)
+    return folder.parent
+
+
+MakeEngine = Callable[..., AbstractContextManager[Engine]]
+
+
+@pytest.fixture
+def engines(tmp_path: Path, problems: Path, bench: FakeBench) -> MakeEngine:
+    """Opens an engine over the state of this test; opened again, it finds what the one before has left."""
+
+    @contextmanager
+    def opened(*, most_queued: int = 100, watcher: Watcher | None = None, **more: Any) -> Iterator[Engine]:
+        engine = Engine(
+            tmp_path / "state",
+            open_bench=more.get("open_bench", bench.open),
+            catalog=open_catalog(problems),
+            settings=more.get("settings", Settings()),
+            most_queued=most_queued,
+            watcher=watcher,
+        )
+        with contextlib.ExitStack() as closing:
+            engine.start()
+            closing.callback(engine.close)
+            closing.callback(bench.gate.set)
+            yield engine
+
+    return opened
+
+
+def ask(engine: Engine, text: str, *, problem: str = "19_ReLU", trusted: bool = False, **more: Any) -> str:
+    return engine.accept(Asked(submission=text, problem=problem, **more), trusted=trusted)[0]
+
+
+def ended(engine: Engine, id: str, *, tries: int = 3000) -> Job:
+    """The job once it is no longer open."""
+    for _ in range(tries):
+        job = engine.jobs.look(id)
+        assert job is not None
+        if not job.is_open:
+            return job
+        threading.Event().wait(0.02)
+    raise AssertionError(f"{id} is still {job.state}")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server in a thread of this process: its engine, and where it is."""
+
+    engine: Engine
+    url: str
+    port: int
+
+    def ask(self, method: str, path: str, body: Any = None, *, token: str = "", **headers: str) -> tuple[int, Any]:
+        """Status and body, read as JSON where it is that. The headers are in `last_headers`."""
+        text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        given = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
+        with contextlib.closing(connection):
+            connection.request(method, path, text, {**given, **headers})
+            response = connection.getresponse()
+            found = response.read().decode()
+            self.last_headers.clear()
+            self.last_headers.update({name.lower(): value for name, value in response.getheaders()})
+        is_json = response.headers.get("content-type") == "application/json"
+        return response.status, json.loads(found) if is_json else found
+
+    last_headers: dict[str, str] = field(default_factory=dict)
+
+
+Serve = Callable[..., AbstractContextManager[Served]]
+
+
+@pytest.fixture
+def serve(engines: MakeEngine) -> Serve:
+    """Opens a server over the fake bench, at a free port."""
+
+    @contextmanager
+    def opened(*, token: str = "", body_s: float = 30.0, **more: Any) -> Iterator[Served]:
+        from harness.serve.changes import Changes
+        from harness.serve.process import Telling, application, bound, server_of
+
+        changes = Changes()
+        telling = Telling(changes)
+        with bound("127.0.0.1", 0, token=token) as listening, engines(watcher=telling, **more) as engine:
+            guarded = application(engine, changes, telling, token=token)
+            guarded._body_s = body_s
+            server = server_of(guarded)
+
+            async def run() -> None:
+                changes.attach(asyncio.get_running_loop())
+                try:
+                    await server.serve(sockets=[listening])
+                finally:
+                    changes.attach(None)
+
+            thread = threading.Thread(target=asyncio.run, args=(run(),))
+            thread.start()
+            port = listening.getsockname()[1]
+            try:
+                yield Served(engine, f"http://127.0.0.1:{port}", port)
+            finally:
+                server.should_exit = True
+                thread.join()
+
+    return opened
