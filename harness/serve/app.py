@@ -1,0 +1,202 @@
+"""The routes under /v1, /health and /metrics. What they mean is in docs/serve.md."""
+
+import asyncio
+import functools
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import ValidationError
+
+import harness
+from harness.errors import InputError
+from harness.serve.asked import Asked, NeedsToken
+from harness.serve.changes import Changes, phase_of
+from harness.serve.engine import Busy, Engine, Unavailable
+from harness.serve.jobs import Job
+from harness.serve.metrics import Metrics
+
+LONGEST_WAIT_S = 600.0
+LONGEST_BATCH = 1024
+KEEP_ALIVE_S = 15.0
+"""So often a stream of events says something, so that proxies leave it open."""
+DRAINING = {"Retry-After": "5"}
+
+Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for the end.")]
+
+
+@dataclass
+class Desk:
+    """What the routes share. `trusted`: every caller that gets here has shown a token."""
+
+    engine: Engine
+    changes: Changes
+    metrics: Metrics
+    trusted: bool
+
+    @functools.cached_property
+    def known_sources(self) -> dict[str, str]:
+        """The catalogue's problems: the hash of a source to its title. All are read when the first is asked for."""
+        return {problem.sha256: problem.title for problem in self.engine.catalog.problems()}
+
+    async def accept(self, asked: Asked) -> str:
+        """The id of what is asked for. Raises HTTPException where it is refused."""
+        try:
+            id, _ = await asyncio.to_thread(self.engine.accept, asked, trusted=self.trusted)
+        except NeedsToken as error:
+            raise HTTPException(403, str(error)) from None
+        except InputError as error:
+            raise HTTPException(422, str(error)) from None
+        except Busy as busy:
+            raise HTTPException(429, str(busy), {"Retry-After": str(busy.retry_after_s)}) from None
+        except Unavailable as error:
+            raise HTTPException(503, str(error), DRAINING) from None
+        return id
+
+    def job(self, id: str) -> Job:
+        """Raises HTTPException where there is none."""
+        job = self.engine.jobs.look(id)
+        if job is None:
+            raise HTTPException(404, "there is no such judgement")
+        return job
+
+    async def settled(self, id: str, wait_s: float) -> Job:
+        """The job, once it has ended or `wait_s` is over.
+
+        Raises HTTPException where it is waited for and the server drains: it stays queued, and is not begun now.
+        """
+        end = asyncio.get_running_loop().time() + wait_s
+        with self.changes.of(id) as changed:
+            while True:
+                changed.clear()
+                job = self.job(id)
+                left = end - asyncio.get_running_loop().time()
+                if not job.is_open or left <= 0:
+                    return job
+                if self.engine.draining and job.state == "queued":
+                    raise HTTPException(503, "the server is draining; the judgement stays queued", DRAINING)
+                try:
+                    await asyncio.wait_for(changed.wait(), left)
+                except TimeoutError:
+                    continue
+
+
+def view(job: Job, *, tag: str | None = None) -> dict[str, Any]:
+    """A judgement as callers see it. `record` and `summary` are there where it is done, and only there."""
+    done = job.state == "done"
+    return {
+        "id": job.id,
+        "state": job.state,
+        "tag": job.tag if tag is None else tag,
+        "reason": job.reason,
+        "record": json.loads(job.record) if done and job.record else None,
+        "summary": json.loads(job.summary) if done and job.summary else None,
+    }
+
+
+def make_app(desk: Desk) -> FastAPI:
+    """The application; whatever it is asked has passed the guard."""
+    from harness.serve.kernelgym import add_routes
+
+    app = FastAPI(title="kernel-harness", version=harness.__version__, docs_url=None, redoc_url=None)
+    app.exception_handler(RequestValidationError)(_refuse_unreadable)
+    _add_judgements(app, desk)
+    _add_events(app, desk)
+    _add_the_rest(app, desk)
+    add_routes(app, desk)
+    return app
+
+
+def _answered(job: Job, *, tag: str | None = None) -> JSONResponse:
+    where = {"Location": f"/v1/judgements/{job.id}"}
+    return JSONResponse(view(job, tag=tag), status_code=202 if job.is_open else 200, headers=where)
+
+
+def _add_judgements(app: FastAPI, desk: Desk) -> None:
+    @app.post("/v1/judgements")
+    async def judge(asked: Asked, wait: Wait = 0.0) -> Response:
+        id = await desk.accept(asked)
+        return _answered(await desk.settled(id, wait), tag=asked.tag)
+
+    @app.post("/v1/judgements:batch")
+    async def judge_batch(asked: list[Any]) -> list[dict[str, Any]]:
+        if len(asked) > LONGEST_BATCH:
+            raise HTTPException(422, f"a batch may have {LONGEST_BATCH} judgements")
+        return list(await asyncio.gather(*(_one_of_batch(desk, one) for one in asked)))
+
+    @app.get("/v1/judgements/{id}")
+    async def look(id: str, wait: Wait = 0.0) -> Response:
+        return _answered(await desk.settled(id, wait))
+
+    @app.delete("/v1/judgements/{id}")
+    async def cancel(id: str) -> Response:
+        desk.job(id)
+        desk.engine.cancel(id)
+        return _answered(desk.job(id))
+
+
+async def _one_of_batch(desk: Desk, one: Any) -> dict[str, Any]:
+    try:
+        return {"id": await desk.accept(Asked.model_validate(one))}
+    except HTTPException as error:
+        return {"error": error.detail, "status": error.status_code}
+    except ValidationError as error:
+        return {"error": str(error.errors(include_input=False, include_url=False))[:2000], "status": 422}
+
+
+def _add_events(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/judgements/{id}/events")
+    async def events(id: str) -> Response:
+        desk.job(id)
+        headers = {"Cache-Control": "no-store"}
+        return StreamingResponse(_events(desk, id), media_type="text/event-stream", headers=headers)
+
+
+async def _events(desk: Desk, id: str) -> AsyncIterator[str]:
+    """Server-sent events: `phase` while it runs, `state` whenever that changes, the last one with the verdict."""
+    told: tuple[str, str | None] = ("", None)
+    with desk.changes.of(id, phase_of(id)) as changed:
+        while True:
+            changed.clear()
+            job = desk.job(id)
+            now = (job.state, desk.engine.phases.get(id))
+            if now[0] != told[0]:
+                yield f"event: state\ndata: {json.dumps(view(job))}\n\n"
+            if now[1] is not None and now[1] != told[1]:
+                yield f"event: phase\ndata: {json.dumps({'id': id, 'phase': now[1]})}\n\n"
+            told = now
+            if not job.is_open or desk.engine.draining:
+                return
+            try:
+                await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+            except TimeoutError:
+                yield ": still there\n\n"
+
+
+def _add_the_rest(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/problems")
+    async def problems() -> list[str]:
+        return list(desk.engine.catalog.files)
+
+    @app.get("/health")
+    async def health() -> Response:
+        engine = desk.engine
+        status = "draining" if engine.draining else "unhealthy" if engine.fault else "ok"
+        return JSONResponse({"status": status}, status_code=200 if status == "ok" else 503)
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        return Response(desk.metrics.text(desk.engine), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _refuse_unreadable(request: Request, error: Exception) -> Response:
+    """What is wrong with a request, without repeating what it holds."""
+    del request
+    assert isinstance(error, RequestValidationError)
+    told = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:10])
+    detail = "; ".join(told).encode("utf-8", "replace").decode()
+    return JSONResponse({"detail": detail[:2000]}, status_code=422)

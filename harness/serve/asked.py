@@ -1,0 +1,91 @@
+"""What a caller may ask for."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from harness.errors import InputError
+from harness.schema import Problem, Record, Submission
+from harness.schema.base import Frozen
+from harness.schema.problem import Precision
+from harness.schema.record import BaselineName, ToleranceName
+from harness.schema.submission import ExtractPolicy
+from harness.settings import Settings
+
+LONGEST_TEXT = 1 << 20
+LONGEST_TIMING_S = 10.0
+
+Priority = Literal["high", "normal", "low"]
+RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
+
+
+class NeedsToken(InputError):
+    """Something that is asked for is only taken where callers show a token."""
+
+
+class AskedSettings(Frozen):
+    """The settings that a caller may choose; those of the server hold for what is left out.
+
+    None of them weakens the isolation of a worker or widens its limits. `workload` makes the trusted judge allocate
+    what it says, so it needs a token.
+    """
+
+    workload: dict[str, int | float] | None = None
+    precision: Precision | None = None
+    tolerance: ToleranceName | None = None
+    baselines: tuple[BaselineName, ...] | None = None
+    reject: tuple[str, ...] | None = None
+    extract: ExtractPolicy | None = None
+    timing_s: Annotated[float, Field(ge=0, le=LONGEST_TIMING_S)] | None = None
+
+    def over(self, settings: Settings) -> Settings:
+        """`settings` with what was asked for in their place. Raises InputError for a flag that none may reject by."""
+        asked = self.model_dump(exclude_none=True)
+        return Settings.model_validate({**settings.model_dump(), **asked}) if asked else settings
+
+
+class Asked(Frozen):
+    """One judgement that is asked for.
+
+    `problem` is a name that the server's catalogue has or, with a line break in it, a source. `deadline_s` counts from
+    acceptance: what is over it is not begun. `fresh` judges anew what was judged. `tag` is the caller's own.
+    """
+
+    submission: Annotated[str, Field(max_length=LONGEST_TEXT)]
+    problem: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+    settings: AskedSettings = AskedSettings()
+    priority: Priority = "normal"
+    deadline_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    fresh: bool = False
+    tag: Annotated[str, Field(max_length=1000)] = ""
+
+    @property
+    def names_a_problem(self) -> bool:
+        """Whether `problem` is a name, and not a source."""
+        return "\n" not in self.problem
+
+
+class Work:
+    """What is judged: a submission, its problem and the settings, under the id that they make."""
+
+    def __init__(self, submission: Submission, problem: Problem, settings: Settings, made_of: Sequence[str]) -> None:
+        """`made_of` is what else decides a verdict: versions and devices."""
+        parts = (submission.sha256, problem.title, problem.sha256, settings.model_dump_json(), *made_of)
+        self.id = "j" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+        self.submission = submission.model_copy(update={"path": self.id})
+        self.problem, self.settings = problem, settings
+
+
+def summary_of(record: Record) -> dict[str, Any]:
+    """What a trainer needs of a record. `detail` is "" where the candidate is correct, `flags` are names of rules."""
+    speedup = record.speedup
+    return {
+        "kind": record.verdict.kind,
+        "compiled": record.compiled,
+        "correct": record.correct,
+        "speedup": speedup.model_dump() if speedup is not None else None,
+        "detail": getattr(record.verdict, "detail", ""),
+        "flags": [flag.rule for flag in record.flags],
+    }

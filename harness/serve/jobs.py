@@ -1,0 +1,214 @@
+"""Jobs: what was accepted, in SQLite, so that it outlives the server. One row a judgement, one state a row.
+
+    queued ─► running ─► done         a verdict; the record lies in the run, and here for a quick answer
+      ▲          ├─────► fault        ours, the machine's or the problem's: never a verdict
+      └──────────┤─────► expired      its deadline was over before a device had it
+                 └─────► cancelled
+
+Any of the last four is queued anew by being asked for again, `done` only where that asks for a fresh verdict.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+State = Literal["queued", "running", "done", "expired", "cancelled", "fault"]
+OPEN: tuple[State, ...] = ("queued", "running")
+Taken = Literal["queued", "attached", "answered"]
+
+_TABLES = """
+create table if not exists jobs(
+    seq integer primary key, id text unique not null, sha256 text not null, asked text not null, tag text not null,
+    state text not null, rank integer not null, accepted real not null, deadline real, tries integer not null default 0,
+    reason text, record text, summary text
+);
+create index if not exists jobs_queued on jobs(rank, seq) where state = 'queued';
+create index if not exists jobs_open on jobs(state) where state in ('queued', 'running');
+create table if not exists tasks(task_id text primary key, id text not null);
+"""
+_COLUMNS = "id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary"
+
+
+class QueueFull(Exception):
+    """As many wait already as may."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row. Times are seconds since 1970; `asked`, `record` and `summary` are JSON; `sha256` is the submission's.
+
+    `record` is the last one that counts: that of a job which is judged anew stays until the new one is there.
+    """
+
+    id: str
+    sha256: str
+    asked: str
+    tag: str
+    state: State
+    rank: int
+    accepted: float
+    deadline: float | None
+    tries: int
+    reason: str | None
+    record: str | None
+    summary: str | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def is_late(self) -> bool:
+        return self.deadline is not None and time.time() > self.deadline
+
+
+class Jobs:
+    """The table. Any thread may use it. What it has said is on its way to the disk: a kill of this process loses none.
+
+    A power cut may lose the last moments (`synchronous=normal`); the run folder's records are synced to the disk.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._guard = threading.Lock()
+        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._database.execute("pragma journal_mode=wal")
+        self._database.execute("pragma synchronous=normal")
+        self._database.executescript(_TABLES)
+
+    def close(self) -> None:
+        with self._guard:
+            self._database.close()
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or where something is raised nothing."""
+        with self._guard:
+            self._database.execute("begin immediate")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("rollback")
+                raise
+            self._database.execute("commit")
+
+    def look(self, id: str) -> Job | None:
+        with self._guard:
+            return _job(self._database, id)
+
+    def accept(
+        self,
+        id: str,
+        *,
+        sha256: str,
+        asked: str,
+        tag: str,
+        rank: int,
+        deadline_s: float | None,
+        fresh: bool,
+        most: int,
+    ) -> Taken:
+        """Queue a judgement, or attach to the same one, or find it answered. Raises QueueFull beyond `most` queued."""
+        now = time.time()
+        deadline = None if deadline_s is None else now + deadline_s
+        with self._changing() as database:
+            known = _job(database, id)
+            if known is not None and known.is_open:
+                _attach(database, known, rank=rank, deadline=deadline)
+                return "attached"
+            if known is not None and known.state == "done" and not fresh:
+                return "answered"
+            if _count(database, "queued") >= most:
+                raise QueueFull
+            database.execute(
+                "insert into jobs(id, sha256, asked, tag, state, rank, accepted, deadline) "
+                "values(?, ?, ?, ?, 'queued', ?, ?, ?) "
+                "on conflict(id) do update set asked=excluded.asked, tag=excluded.tag, state='queued', "
+                "rank=excluded.rank, accepted=excluded.accepted, deadline=excluded.deadline, tries=0, reason=null",
+                (id, sha256, asked, tag, rank, now, deadline),
+            )
+            return "queued"
+
+    def claim(self) -> Job | None:
+        """The next job by priority and then age, which is running from now on; None where none is queued."""
+        with self._changing() as database:
+            found = database.execute("select id from jobs where state = 'queued' order by rank, seq limit 1").fetchone()
+            if found is None:
+                return None
+            database.execute("update jobs set state='running', tries=tries+1 where id=?", found)
+            return _job(database, found[0])
+
+    def give_back(self, id: str, *, forget_try: bool = False) -> None:
+        """Queue a running job again; `forget_try` where it was not tried."""
+        with self._changing() as database:
+            database.execute(
+                "update jobs set state='queued', tries=tries-? where id=? and state='running'", (int(forget_try), id)
+            )
+
+    def finish(self, id: str, *, record: str, summary: str) -> None:
+        """The judgement has a verdict."""
+        with self._changing() as database:
+            database.execute(
+                "update jobs set state='done', reason=null, record=?, summary=? where id=?", (record, summary, id)
+            )
+
+    def end(self, id: str, state: State, reason: str) -> None:
+        """The judgement has none, and will not have one unless it is asked for again."""
+        with self._changing() as database:
+            database.execute("update jobs set state=?, reason=? where id=?", (state, reason, id))
+
+    def cancel(self, id: str) -> bool:
+        """Cancel what is queued; False where it is not."""
+        with self._changing() as database:
+            done = database.execute(
+                "update jobs set state='cancelled', reason='cancelled by a caller' where id=? and state='queued'", (id,)
+            )
+            return done.rowcount > 0
+
+    def running(self) -> list[Job]:
+        """What is running, or was when the last server ended."""
+        with self._guard:
+            rows = self._database.execute(f"select {_COLUMNS} from jobs where state='running'").fetchall()
+        return [Job(*row) for row in rows]
+
+    def count(self, state: State) -> int:
+        """How many there are; quick for `queued` and `running`."""
+        with self._guard:
+            return _count(self._database, state)
+
+    def oldest_s(self) -> float:
+        """Seconds that the oldest queued job has waited; 0 where there is none."""
+        with self._guard:
+            found = self._database.execute("select min(accepted) from jobs where state='queued'").fetchone()[0]
+        return 0.0 if found is None else max(0.0, time.time() - found)
+
+    def name_task(self, task_id: str, id: str) -> None:
+        """Remember by which id a caller's own name goes."""
+        with self._changing() as database:
+            database.execute("insert or replace into tasks values(?,?)", (task_id, id))
+
+    def named_task(self, task_id: str) -> str | None:
+        with self._guard:
+            found = self._database.execute("select id from tasks where task_id=?", (task_id,)).fetchone()
+        return None if found is None else str(found[0])
+
+
+def _job(database: sqlite3.Connection, id: str) -> Job | None:
+    row = database.execute(f"select {_COLUMNS} from jobs where id=?", (id,)).fetchone()
+    return None if row is None else Job(*row)
+
+
+def _count(database: sqlite3.Connection, state: State) -> int:
+    # The words are those of the partial indices, which a parameter would not match.
+    number: int = database.execute(f"select count(*) from jobs where state = '{state}'").fetchone()[0]
+    return number
+
+
+def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: float | None) -> None:
+    """A second asker may hasten a job and lengthen its deadline, never the other way round."""
+    later = None if known.deadline is None or deadline is None else max(known.deadline, deadline)
+    database.execute("update jobs set rank=?, deadline=? where id=?", (min(rank, known.rank), later, known.id))

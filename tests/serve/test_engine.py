@@ -1,0 +1,320 @@
+"""The engine over a bench that needs no device: what becomes of a job, and what outlives the server."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import FakeBench, MakeEngine, ask, ended
+
+from harness.errors import DeviceError, InputError, MachineError, ProblemError
+from harness.serve.asked import AskedSettings, NeedsToken
+from harness.serve.engine import Busy, Unavailable
+from harness.serve.jobs import Jobs
+from harness.settings import Settings
+from harness.store import open_run
+
+# Verdicts
+
+
+def test_a_verdict_belongs_to_its_submission_and_lies_in_the_run(engines: MakeEngine, tmp_path: Path) -> None:
+    with engines() as engine:
+        ids = {number: ask(engine, f"answer {number}") for number in range(20)}
+        found = {number: ended(engine, id) for number, id in ids.items()}
+    assert all(json.loads(job.summary)["detail"] == f"it says answer {n}" for n, job in found.items())
+    kept = list(open_run(tmp_path / "state/run").records())
+    assert {record.submission.path for record in kept} == set(ids.values())
+
+
+def test_the_same_request_is_the_same_job_and_is_judged_once(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        first = ask(engine, "hold it")
+        assert [ask(engine, "hold it") for _ in range(8)] == [first] * 8
+        bench.gate.set()
+        ended(engine, first)
+        assert ask(engine, "hold it") == first
+    assert bench.judged == ["hold it"]
+
+
+def test_whatever_decides_a_verdict_makes_another_id(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        half = AskedSettings(precision="fp16")
+        ids = {ask(engine, "a"), ask(engine, "b"), ask(engine, "a", settings=half)}
+        bench.made_of = ("0.1.0", "another device")
+    with engines() as engine:
+        ids.add(ask(engine, "a"))
+    with engines(settings=Settings(timing_s=0.5)) as engine:
+        ids.add(ask(engine, "a"))
+    assert len(ids) == 5
+
+
+def test_a_fresh_verdict_is_judged_anew_and_the_last_record_counts(
+    engines: MakeEngine, bench: FakeBench, tmp_path: Path
+) -> None:
+    with engines() as engine:
+        id = ask(engine, "answer")
+        ended(engine, id)
+        assert ask(engine, "answer", fresh=True) == id
+        ended(engine, id)
+    assert bench.judged == ["answer", "answer"]
+    assert len((tmp_path / "state/run/records.jsonl").read_text().splitlines()) == 2
+    assert len(list(open_run(tmp_path / "state/run").records())) == 1
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("machine", "the judge died"),
+        ("zygote", "no worker can be started"),
+        ("problem", "the reference raises"),
+        ("swapped", "another submission"),
+    ],
+)
+def test_a_fault_is_never_a_verdict(engines: MakeEngine, tmp_path: Path, text: str, reason: str) -> None:
+    with engines() as engine:
+        job = ended(engine, ask(engine, text))
+        assert (job.state, job.record, job.summary) == ("fault", None, None)
+        assert reason in str(job.reason)
+        assert json.loads(ended(engine, ask(engine, "after it")).summary)["kind"] == "failed"
+    assert len(list(open_run(tmp_path / "state/run").records())) == 1
+
+
+@pytest.mark.parametrize("text", ["machine once", "zygote once", "explode"])
+def test_what_meets_a_fault_of_the_machines_once_is_judged_all_the_same(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("harness.serve.engine.REOPEN_S", (0.01, 0.01))
+    with engines() as engine:
+        assert ended(engine, ask(engine, text)).state == "done"
+        assert bench.opened == (1 if "machine" in text else 2)
+
+
+def test_a_record_that_the_disk_does_not_take_is_no_verdict_yet(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.serve.engine.REOPEN_S", (0.01, 0.01))
+    with engines() as engine:
+        append, full = engine.run.append, [MachineError("the disk is full")]
+
+        def refusing(*record: Any) -> None:
+            if full:
+                raise full.pop()
+            append(*record)
+
+        monkeypatch.setattr(engine.run, "append", refusing)
+        assert ended(engine, ask(engine, "answer")).state == "done"
+    assert bench.judged == ["answer", "answer"]
+
+
+def test_many_faults_in_a_row_start_everything_anew(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        for number in range(3):
+            ended(engine, ask(engine, f"machine {number}"))
+        assert ended(engine, ask(engine, "after it")).state == "done"
+        assert bench.opened > 1
+
+
+def test_a_fault_is_tried_anew_when_it_is_asked_for_again(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        id = ask(engine, "problem")
+        assert ended(engine, id).state == "fault"
+        assert ask(engine, "problem") == id
+        ended(engine, id)
+    assert bench.judged == ["problem", "problem"]
+
+
+def test_an_engine_that_cannot_start_says_why(engines: MakeEngine, bench: FakeBench) -> None:
+    bench.broken = DeviceError("there is no GPU")
+    with pytest.raises(MachineError, match="there is no GPU"), engines():
+        pass
+
+
+def test_while_it_cannot_judge_nothing_new_is_taken(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.serve.engine.REOPEN_S", (0.01, 0.01))
+    with engines() as engine:
+        done = ask(engine, "answer")
+        ended(engine, done)
+        bench.broken = DeviceError("the GPU fell off")
+        id = ask(engine, "explode")
+        while "fell off" not in str(engine.fault):
+            threading.Event().wait(0.01)
+        with pytest.raises(Unavailable, match="the GPU fell off"):
+            ask(engine, "new")
+        assert ask(engine, "answer") == done
+        bench.broken = None
+        assert ended(engine, id).state == "done"
+
+
+# Deadlines, cancelling, back-pressure
+
+
+def test_what_is_over_its_deadline_is_not_begun(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        bench.build_gate.clear()
+        late = ask(engine, "late", deadline_s=0.05)
+        later = [ask(engine, f"later {n}", deadline_s=0.05) for n in range(4)]
+        threading.Event().wait(0.1)
+        bench.build_gate.set()
+        assert {ended(engine, id).state for id in (late, *later)} == {"expired"}
+    assert bench.judged == []
+
+
+def test_another_asker_may_lengthen_a_deadline(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        bench.build_gate.clear()
+        id = ask(engine, "late", deadline_s=0.05)
+        ask(engine, "late")
+        threading.Event().wait(0.1)
+        bench.build_gate.set()
+        assert ended(engine, id).state == "done"
+
+
+def test_what_waits_is_cancelled_at_once_and_what_runs_before_it_gets_a_device(
+    engines: MakeEngine, bench: FakeBench
+) -> None:
+    with engines() as engine:
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        others = [ask(engine, f"answer {n}") for n in range(8)]
+        for id in (held, *others):
+            engine.cancel(id)
+        assert engine.jobs.look(others[-1]).state == "cancelled"
+        bench.gate.set()
+        assert {ended(engine, id).state for id in others} == {"cancelled"}
+        assert ended(engine, held).state == "done"
+        assert ended(engine, ask(engine, "answer 3")).state == "done"
+    assert bench.judged == ["hold", "answer 3"]
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines(most_queued=3) as engine:
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        accepted = [held]
+        refused = []
+        for number in range(30):
+            try:
+                accepted.append(ask(engine, f"answer {number}"))
+            except Busy as busy:
+                refused.append(busy.retry_after_s)
+        assert len(refused) > 15
+        assert all(1 <= seconds <= 60 for seconds in refused)
+        assert ask(engine, "hold") == held
+        bench.gate.set()
+        assert {ended(engine, id).state for id in accepted} == {"done"}
+
+
+def test_the_urgent_are_first(engines: MakeEngine, bench: FakeBench) -> None:
+    bench.builders = 1  # several may overtake each other
+    with engines() as engine:
+        ask(engine, "hold")
+        assert bench.holding.wait(30)
+        bench.build_gate.clear()
+        ids = [ask(engine, f"early {n}") for n in range(6)]
+        low = ask(engine, "low", priority="low")
+        ids += [ask(engine, "normal"), ask(engine, "high", priority="high"), low]
+        bench.gate.set()
+        bench.build_gate.set()
+        for id in ids:
+            ended(engine, id)
+    assert bench.judged.index("high") < bench.judged.index("normal") < bench.judged.index("low")
+
+
+# What a stranger may not ask
+
+
+def test_a_stranger_names_no_path_and_brings_no_source(engines: MakeEngine, problems: Path) -> None:
+    path = problems / "level1/19_ReLU.py"
+    with engines() as engine:
+        for name in (str(path), f"./{path.name}", "~/x.py", "../level1/19_ReLU", "/etc/passwd"):
+            with pytest.raises(ProblemError, match="there is no problem"):
+                ask(engine, "a", problem=name, trusted=True)
+        with pytest.raises(NeedsToken, match="only taken with a token"):
+            ask(engine, "a", problem=path.read_text())
+        with pytest.raises(NeedsToken):
+            ask(engine, "a", settings=AskedSettings(workload={"batch_size": 1 << 40}))
+        assert ended(engine, ask(engine, "a", problem=path.read_text(), trusted=True)).state == "done"
+        with pytest.raises(InputError, match="sets no number named 'width'"):
+            ask(engine, "a", settings=AskedSettings(workload={"width": 2}), trusted=True)
+        with pytest.raises(InputError, match="is no flag that can reject"):
+            ask(engine, "a", settings=AskedSettings(reject=("nonsense",)))
+
+
+# What outlives the server
+
+
+def test_draining_finishes_what_a_device_has_and_leaves_the_rest_queued(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        others = [ask(engine, f"answer {n}") for n in range(6)]
+        engine.stop()
+        with pytest.raises(Unavailable, match="draining"):
+            ask(engine, "new")
+        assert not engine.drained(0)
+        bench.gate.set()
+        assert engine.drained(60)
+        assert engine.jobs.look(held).state == "done"
+        assert {engine.jobs.look(id).state for id in others} == {"queued"}
+    assert bench.judged == ["hold"]
+    with engines() as engine:
+        assert {ended(engine, id).state for id in others} == {"done"}
+        assert ask(engine, "hold") == held
+    assert sorted(bench.judged) == ["answer 0", "answer 1", "answer 2", "answer 3", "answer 4", "answer 5", "hold"]
+
+
+def left_running(state: Path, id: str, *, record: str | None = None) -> None:
+    """As a server leaves it that is killed: the job runs, and knows no record, or an earlier one."""
+    jobs = Jobs(state / "jobs.sqlite")
+    jobs._database.execute("update jobs set state='running', record=?, summary=null where id=?", (record, id))
+    jobs.close()
+
+
+def test_a_record_that_was_kept_before_a_kill_is_found_and_not_judged_again(
+    engines: MakeEngine, bench: FakeBench, tmp_path: Path
+) -> None:
+    with engines() as engine:
+        id = ask(engine, "answer")
+        ended(engine, id)
+    left_running(tmp_path / "state", id)
+    with engines() as engine:
+        job = engine.jobs.look(id)
+        assert (job.state, json.loads(job.summary)["detail"]) == ("done", "it says answer")
+    assert bench.judged == ["answer"]
+
+
+def test_a_fresh_verdict_that_a_kill_prevented_is_not_the_one_before(
+    engines: MakeEngine, bench: FakeBench, tmp_path: Path
+) -> None:
+    with engines() as engine:
+        id = ask(engine, "answer")
+        before = ended(engine, id).record
+    left_running(tmp_path / "state", id, record=before)
+    with engines() as engine:
+        assert ended(engine, id).state == "done"
+    assert bench.judged == ["answer", "answer"]
+
+
+def test_what_was_queued_on_another_machine_is_a_fault_and_no_verdict(
+    engines: MakeEngine, bench: FakeBench, tmp_path: Path
+) -> None:
+    with engines() as engine:
+        id = ask(engine, "answer")
+        ended(engine, id)
+    left_running(tmp_path / "state", id)
+    (tmp_path / "state/run/records.jsonl").write_text("")
+    bench.made_of = ("0.1.0", "another device")
+    with engines() as engine:
+        job = ended(engine, id)
+        assert (job.state, job.reason) == ("fault", "what decides its verdict has changed since: ask again")
+
+
+def test_only_one_server_writes_a_state(engines: MakeEngine) -> None:
+    with engines(), pytest.raises(InputError), engines():
+        pass

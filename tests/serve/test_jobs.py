@@ -1,0 +1,91 @@
+"""The table of jobs: one row a judgement, one state a row, whoever asks."""
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.serve.jobs import Jobs, QueueFull, Taken
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    made = Jobs(tmp_path / "jobs.sqlite")
+    yield made
+    made.close()
+
+
+def accept(jobs: Jobs, id: str, **more: Any) -> Taken:
+    usual: dict[str, Any] = {"rank": 1, "deadline_s": None, "fresh": False, "most": 1000}
+    return jobs.accept(id, sha256="0" * 64, asked="{}", tag="", **{**usual, **more})
+
+
+def test_however_many_ask_at_once_there_is_one_job_and_one_claim(jobs: Jobs) -> None:
+    with ThreadPoolExecutor(16) as threads:
+        taken = list(threads.map(lambda n: accept(jobs, f"j{n % 10}"), range(200)))
+        claimed = list(threads.map(lambda n: jobs.claim(), range(40)))
+    assert taken.count("queued") == 10
+    assert sorted(job.id for job in claimed if job is not None) == sorted(f"j{n}" for n in range(10))
+
+
+def test_claims_go_by_priority_and_then_by_age(jobs: Jobs) -> None:
+    for id, rank in (("a", 2), ("b", 1), ("c", 0), ("d", 1)):
+        accept(jobs, id, rank=rank)
+    accept(jobs, "a", rank=0)
+    assert [job.id for _ in range(4) if (job := jobs.claim())] == ["a", "c", "b", "d"]
+    assert jobs.claim() is None
+
+
+def test_the_queue_is_bounded_and_what_attaches_needs_no_room(jobs: Jobs) -> None:
+    assert [accept(jobs, id, most=2) for id in "ab"] == ["queued", "queued"]
+    with pytest.raises(QueueFull):
+        accept(jobs, "c", most=2)
+    assert accept(jobs, "a", most=2) == "attached"
+    jobs.claim()
+    assert accept(jobs, "c", most=2) == "queued"
+
+
+def test_a_deadline_is_lengthened_and_never_shortened(jobs: Jobs) -> None:
+    accept(jobs, "a", deadline_s=100)
+    before = jobs.look("a")
+    accept(jobs, "a", deadline_s=1)
+    assert jobs.look("a") == before
+    accept(jobs, "a")
+    assert jobs.look("a").deadline is None
+
+
+@pytest.mark.parametrize("state", ["fault", "expired", "cancelled"])
+def test_what_ended_without_a_verdict_is_queued_anew_by_being_asked_for(jobs: Jobs, state: Any) -> None:
+    accept(jobs, "a")
+    jobs.claim()
+    jobs.end("a", state, "it is so")
+    assert (jobs.look("a").state, jobs.look("a").reason) == (state, "it is so")
+    assert accept(jobs, "a") == "queued"
+    job = jobs.look("a")
+    assert (job.state, job.reason, job.tries) == ("queued", None, 0)
+
+
+def test_all_of_it_is_there_when_it_is_opened_again(jobs: Jobs, tmp_path: Path) -> None:
+    for id in "abc":
+        accept(jobs, id)
+    jobs.claim()
+    jobs.finish("a", record="{}", summary="{}")
+    jobs.claim()
+    jobs.name_task("task", "a")
+    again = Jobs(tmp_path / "jobs.sqlite")
+    assert [again.look(id).state for id in "abc"] == ["done", "running", "queued"]
+    assert [job.id for job in again.running()] == ["b"]
+    assert (again.named_task("task"), again.named_task("none")) == ("a", None)
+    assert (again.count("queued"), again.oldest_s() > 0) == (1, True)
+    again.close()
+
+
+def test_a_change_that_fails_is_none(jobs: Jobs) -> None:
+    accept(jobs, "a")
+    jobs._database.execute("create trigger refuse after update on jobs begin select raise(abort, 'no'); end")
+    with pytest.raises(sqlite3.IntegrityError):
+        jobs.finish("a", record="{}", summary="{}")
+    assert jobs.look("a").state == "queued"
