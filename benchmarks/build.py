@@ -211,7 +211,7 @@ def measure(target: str, paths: list[Path], work: Path, beside: int) -> dict[str
     """The library's seconds and a row a kernel: `ours`, `stock`, and on a GPU whether their outputs are equal."""
     import torch
 
-    from harness.build import ArtifactCache, Builder
+    from harness.compile import ArtifactCache, Builder
 
     device = "cuda" if target == "cuda" else "cpu"
     arch = ".".join(map(str, torch.cuda.get_device_capability(0))) if target == "cuda" else None

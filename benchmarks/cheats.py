@@ -38,14 +38,14 @@ sys.path.insert(0, str(ROOT))
 from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository is found wherever this is started from
 
 from harness.catalog import read_problem  # noqa: E402
+from harness.controller import evaluate as evaluation  # noqa: E402
+from harness.controller.scheduler import run as run_stages  # noqa: E402
+from harness.controller.session import JudgeSeat, Session, open_session  # noqa: E402
 from harness.errors import HarnessError, SandboxError  # noqa: E402
-from harness.executor import run as run_stages  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
-from harness.pipeline import evaluate as evaluation  # noqa: E402
-from harness.pipeline.session import JudgeSeat, Session, open_session  # noqa: E402
-from harness.pipeline.settings import GIB, Settings  # noqa: E402
 from harness.sandbox import Policy  # noqa: E402
 from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
+from harness.settings import GIB, Settings  # noqa: E402
 
 TIMEOUT_S = 5.0
 TIMING_S = 0.0  # ten rounds are taken always
@@ -314,6 +314,7 @@ _BY_REASON = {
     "disk": "limits",
     "compile": "compiler",
     "not-emulated": "compiler",
+    "unsupported": "list of flags",
     "missing": "loading",
     "syntax": "loading",
     "device": "process of its own",
@@ -332,7 +333,7 @@ def stopped_by(entry: Entry, verdict: Any) -> str:
         return f"rule {verdict.rule}"
     if verdict.kind == "infrastructure":
         return "no score"
-    out_of_reach = entry.threat in ("D6", "D7", "D8", "D10", "D12", "D13")
+    out_of_reach = entry.threat in ("D6", "D7", "D8", "D10", "D12", "D13", "D21", "D22")
     if verdict.reason == "exception":
         return "confinement" if out_of_reach else "exception"
     if verdict.reason == "compile" and out_of_reach:
@@ -434,7 +435,7 @@ def settings_for(case: Case) -> Settings:
 
 @contextlib.contextmanager
 def screening(wanted: bool) -> Iterator[None]:
-    """Take screening out of the pipeline, or leave it in."""
+    """Take screening out of the way of a submission, or leave it in."""
     before = evaluation.screen
     if not wanted:
         evaluation.screen = lambda candidate: ()
@@ -649,7 +650,7 @@ def main() -> int:
         print(document(json.loads(options.table.read_text())))
         return 0
     if options.setting and os.environ.get("HARNESS_CHEATS_SETTING") != options.setting:
-        return elsewhere(options.setting, options.output)
+        return elsewhere(options.setting, Path(__file__), options.output)
     corpus = read_corpus()
     entries = [entry for entry in corpus if options.device in entry.devices and _wanted(entry, options.only)]
     results = Results(options.output, options.device, setting=options.setting or "")
@@ -671,8 +672,8 @@ def _wanted(entry: Entry, patterns: list[str]) -> bool:
     return not patterns or any(fnmatch.fnmatch(name, pattern) for name in named for pattern in patterns)
 
 
-def elsewhere(setting: str, output: Path | None) -> int:
-    """This command once more, as somebody who may do less, with a folder of its own to write to."""
+def elsewhere(setting: str, script: Path, output: Path | None) -> int:
+    """The script's command once more, as somebody who may do less, with a folder of its own to write to."""
     folder = Path(tempfile.mkdtemp(prefix="harness-cheats-", dir="/var/tmp"))
     folder.chmod(0o777)
     arguments = [one for one in sys.argv[1:] if one not in ("-o", "--output", str(output))]
@@ -681,7 +682,7 @@ def elsewhere(setting: str, output: Path | None) -> int:
         shutil.copy(output, kept)
         kept.chmod(0o666)
     python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
-    command = [python, str(Path(__file__).resolve()), *arguments, "-o", str(kept)]
+    command = [python, str(script.resolve()), *arguments, "-o", str(kept)]
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),

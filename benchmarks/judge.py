@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from harness.catalog import numeric_settings, read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
+from harness.controller.batch import default_builders  # noqa: E402
+from harness.controller.evaluate import Draft, begin, examine, settle_or_record  # noqa: E402
+from harness.controller.scheduler import run as run_stages  # noqa: E402
+from harness.controller.session import JudgeSeat, Session, open_session  # noqa: E402
 from harness.errors import HarnessError  # noqa: E402
-from harness.executor import run as run_stages  # noqa: E402
-from harness.pipeline.evaluate import Draft, begin, examine, settle_or_record  # noqa: E402
-from harness.pipeline.run import default_builders  # noqa: E402
-from harness.pipeline.session import JudgeSeat, Session, open_session  # noqa: E402
-from harness.pipeline.settings import Settings  # noqa: E402
 from harness.schema import Problem, Record, Submission  # noqa: E402
 from harness.schema.problem import Precision  # noqa: E402
+from harness.settings import Settings  # noqa: E402
 
 MATERIAL = Path(__file__).resolve().parent / "judge"
 LONG_MS = 0.1

@@ -17,10 +17,13 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 DETAILS = "document.querySelector('#detail-body section') !== null"
 
+# Charts are drawn with the next frame: the one after it has them.
+PAINTED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 300)))"
+
 
 def browser() -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.binary_location = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -36,6 +39,7 @@ def picture(driver: webdriver.Chrome, address: str, file: Path, *, width: int, h
     driver.get(address)
     if "#" in address:
         WebDriverWait(driver, 20).until(lambda each: each.execute_script(f"return {DETAILS}"))
+    driver.execute_async_script(PAINTED)
     taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     file.write_bytes(base64.b64decode(taken["data"]))
 

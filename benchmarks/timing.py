@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.pipeline.evaluate import evaluate
-from harness.pipeline.session import CORES_FOR_A_GPU, open_session
-from harness.pipeline.settings import Settings
+from harness.controller.evaluate import evaluate
+from harness.controller.session import CORES_FOR_A_GPU, open_session
 from harness.schema import Problem, Submission
+from harness.settings import Settings
 
 BODIES = {
     "relu": "def forward(self, x):\n        return torch.relu(x)",

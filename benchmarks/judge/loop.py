@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from harness.build import ArtifactCache, Builder
+from harness.compile import ArtifactCache, Builder
 from harness.schema import Artifact
 from harness.worker import capture
 

@@ -1,0 +1,131 @@
+"""Single changes to what decides a verdict or a time, and whether the tests of the changed room notice.
+
+    python benchmarks/mutants.py            each in a copy of harness/, with the tests that mirror the file
+    python benchmarks/mutants.py --only audit
+
+A change that the tests pass with survives: it is printed, and the exit status is 1. The list is of what once survived
+when it was tried by hand, and of what issues have named since; add to it what a review finds.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old` stands once in `file` and becomes `new`; `tests` are those that should fail then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+MUTANTS = (
+    Mutant("the last touch of the device is outside the clock", "judge/timing.py",
+           "        self._device.touch()\n        seconds = time.monotonic() - started\n",
+           "        seconds = time.monotonic() - started\n        self._device.touch()\n",
+           "tests/judge/test_timing.py"),
+    Mutant("contents are shown before the clock", "judge/timing.py",
+           "        started = time.monotonic()\n        sets.reveal(slots)\n",
+           "        sets.reveal(slots)\n        started = time.monotonic()\n", "tests/judge/test_timing.py"),
+    Mutant("L2 is not evicted after contents were shown", "judge/timing.py",
+           "        if sets.on_device:\n            self._device.evict()\n        result",
+           "        result", "tests/judge/test_timing.py"),
+    Mutant("L2 is not evicted before a round", "judge/timing.py",
+           "        started = time.monotonic()\n        self._device.evict()\n",
+           "        started = time.monotonic()\n", "tests/judge/test_timing.py"),
+    Mutant("a frozen subject is not waited for", "judge/timing.py",
+           "        seconds = time.monotonic() - started\n        subject.settle()\n",
+           "        seconds = time.monotonic() - started\n", "tests/judge/test_timing.py"),
+    Mutant("all rounds have nominal contents", "judge/timing.py",
+           "self._coming = [self._base, self._chance.choice(self._others)] if self._others else [self._base]",
+           "self._coming = [self._base]", "tests/judge/test_timing.py"),
+    Mutant("a round that tells nothing is repeated for ever", "judge/timing.py",
+           "        if self._unsettled > MOST_UNSETTLED:", "        if False:", "tests/judge/test_timing.py"),
+    Mutant("the first call is verified and not the last", "judge/judge.py",
+           "return {calls - 1, *", "return {0, *", "tests/judge"),
+    Mutant("a second call on the same inputs is not compared", "judge/judge.py",
+           "        for again in outputs[1:]:", "        for again in outputs[2:]:", "tests/judge/test_judge.py"),
+    Mutant("90% instead of 95% of the bootstrap", "judge/statistics.py",
+           "    low, high = np.percentile(resampled, [2.5, 97.5])", "    low, high = np.percentile(resampled, [5, 95])",
+           "tests/judge/test_statistics.py"),
+    Mutant("faults in a row are never forgotten", "controller/batch.py",
+           "self._in_a_row + 1 if met else 0", "self._in_a_row + 1 if met else self._in_a_row",
+           "tests/controller tests/cli/test_batch.py"),
+    Mutant("kernels are built for no architecture", "controller/session.py",
+           'arch=self.seats[0].seated.arch if kind == "cuda" else None', "arch=None", "tests/controller"),
+    Mutant("an answer of another job is taken", "controller/session.py",
+           "isinstance(message, Seated) or message.job != job.id", "isinstance(message, Seated)",
+           "tests/controller/test_session.py"),
+    Mutant("the judge's flags are not in the record", "controller/evaluate.py",
+           "flags=(*draft.flags, *(judgement.flags if judgement else ()))", "flags=draft.flags",
+           "tests/controller/test_evaluate.py"),
+    Mutant("the roofline is not in the record", "controller/evaluate.py",
+           "roofline=judgement.roofline if judgement else None", "roofline=None", "tests/controller/test_evaluate.py"),
+    Mutant("the audit is not in the record", "controller/evaluate.py",
+           "audit=judgement.audit if judgement else ()", "audit=()", "tests/controller/test_evaluate.py"),
+    Mutant("the tolerance is not in the record", "controller/evaluate.py",
+           "        tolerance=draft.settings.tolerance,\n", "", "tests/controller/test_evaluate.py"),
+    Mutant("the profile is not in the record", "controller/evaluate.py",
+           "profile=judgement.profile if judgement else None", "profile=None", "tests/controller/test_evaluate.py"),
+    Mutant("the timing is not in the record", "controller/evaluate.py",
+           "timing=judgement.timing if judgement else None", "timing=None", "tests/controller/test_evaluate.py"),
+    Mutant("the judge passes no flags on", "judge/process.py",
+           '                "flags": flags,\n', "", "tests/judge tests/controller/test_doubted.py"),
+    Mutant("the judge passes no audit on", "judge/process.py",
+           "            audit=known.findings,\n            substitutions", "            substitutions",
+           "tests/judge tests/controller"),
+    Mutant("the judge goes by its own tolerance", "judge/process.py",
+           "                    tolerance=settings.tolerance,\n                )", "                )",
+           "tests/judge tests/controller"),
+    Mutant("what runs after it was stopped is not told", "sandbox/freezer.py",
+           "        return used or not set(family(self._pid)) <= set(self._stopped)", "        return False",
+           "tests/sandbox/test_freezer.py"),
+)  # fmt: skip
+
+
+def survives(mutant: Mutant) -> bool:
+    """Whether the tests pass on a copy of the tree with the change in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "tree"
+        left_out = shutil.ignore_patterns(
+            ".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "results", "*.egg-info"
+        )
+        shutil.copytree(ROOT, copy, ignore=left_out)
+        path = copy / "harness" / mutant.file
+        text = path.read_text()
+        if text.count(mutant.old) < 1:
+            raise SystemExit(f"{mutant.name}: the line is not in {mutant.file} any more: mend the list")
+        path.write_text(text.replace(mutant.old, mutant.new))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
+        return run.returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="those whose name holds this text")
+    wanted = [mutant for mutant in MUTANTS if parser.parse_args().only in mutant.name]
+    survivors = []
+    for mutant in wanted:
+        lived = survives(mutant)
+        survivors += [mutant.name] * lived
+        print(f"{'SURVIVES' if lived else 'dies':<9} {mutant.name}", flush=True)
+    print(f"{len(survivors)} of {len(wanted)} survive")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

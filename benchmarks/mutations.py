@@ -1,0 +1,152 @@
+"""Random mutations of benchmarks/kernels: names, types, arguments, braces, missing declarations, wrong namespaces.
+
+What `same.py --mutations N` compares. A mutant is the C++ that the emulation makes of a kernel's CUDA, as one source
+with its bindings; its one call runs the candidate's own `forward`.
+"""
+
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snippets import Snippet
+
+from harness.emulate import NotEmulated, rewrite
+from harness.schema import BuildRequest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from build import KERNELS, requests_of
+
+Mutation = Callable[[str, random.Random], str]
+
+
+def _swap(pattern: str, instead: Callable[[re.Match[str], random.Random], str]) -> Mutation:
+    """One occurrence of a pattern, drawn, replaced."""
+
+    def mutate(text: str, draw: random.Random) -> str:
+        places = list(re.finditer(pattern, text))
+        if not places:
+            return text
+        found = draw.choice(places)
+        return text[: found.start()] + instead(found, draw) + text[found.end() :]
+
+    return mutate
+
+
+def _one_of(*others: str) -> Callable[[re.Match[str], random.Random], str]:
+    return lambda found, draw: draw.choice([other for other in others if other != found.group(0)])
+
+
+def _arguments(found: re.Match[str], draw: random.Random) -> str:
+    name, given = found.group(1), [part.strip() for part in found.group(2).split(",")]
+    match draw.randrange(4):
+        case 0:
+            given = given[:-1]
+        case 1:
+            given = [*given, given[-1]]
+        case 2:
+            draw.shuffle(given)
+        case _:
+            given = [*given, "0"]
+    return f"{name}({', '.join(given)})"
+
+
+_TYPES = ("float", "double", "int", "int64_t", "size_t", "bool", "unsigned", "long long", "char")
+_OF_TORCH = (
+    *("torch::Tensor", "at::Tensor&", "const torch::Tensor&", "torch::TensorList", "at::Scalar", "c10::Tensor"),
+    *("torch::Tensor&&", "c10::optional<at::Tensor>", "std::vector<torch::Tensor>", "torch::TensorOptions"),
+)
+_MEMBERS = (
+    *(".size", ".numel", ".dim", ".sizes", ".item", ".sum", ".var", ".data", ".options", ".dtype", ".type", ".to"),
+    *(".data_ptr", ".contiguous", ".accessor", ".device", ".scalar_type", ".view", ".strides", ".mean"),
+)
+_OPERATORS = (" * ", " % ", " & ", " << ", " == ", " = ", " - ", " || ", " ^ ")
+_CONSTANTS = ("kInt", "kDouble", "kFloat32", "kCPU", "kStrided", "kHalf", "Float")
+_ANGLES = ("<double>", "<int>", "", "<bool>", "<const float>")
+
+
+def _number(found: re.Match[str], draw: random.Random) -> str:
+    return draw.choice((found.group(0) + "u", "0", "1.5", "-1", "2.0L", "true", "nullptr", "'a'", "1e10"))
+
+
+MUTATIONS: dict[str, Mutation] = {
+    "a name": _swap(r"\b[a-z_]\w{2,}\b", lambda found, draw: found.group(0) + draw.choice(("_", "s", "2"))),
+    "a type": _swap(r"\b(?:float|double|int|int64_t|size_t|bool|auto|unsigned|long)\b", _one_of(*_TYPES)),
+    "a type of torch's": _swap(r"\b(?:torch|at)::Tensor\b&?", _one_of(*_OF_TORCH)),
+    "arguments": _swap(r"\b([A-Za-z_][\w:.]*)\(([^()\n]+)\)", _arguments),
+    "a brace": _swap(r"[{}]", lambda found, draw: draw.choice(("", found.group(0) * 2, "(", ")"))),
+    "a bracket": _swap(r"[()\[\]<>;,]", lambda found, draw: draw.choice(("", found.group(0) * 2))),
+    "a missing line": _swap(r"\n[^\n]*;[^\n]*(?=\n)", lambda found, draw: ""),
+    "a missing include": _swap(r"#include[^\n]*\n", lambda found, draw: "\n"),
+    "a namespace": _swap(r"\b(?:torch|at|c10|std)::", _one_of("torch::", "at::", "c10::", "std::", "", "pybind11::")),
+    "a number": _swap(r"(?<![\w.])\d+(?:\.\d*)?f?\b", _number),
+    "a member": _swap(r"\.[a-z]\w*(?=[(<])", _one_of(*_MEMBERS)),
+    "a type in angles": _swap(r"<(?:float|scalar_t|int|int64_t|at::Half)>", _one_of(*_ANGLES)),
+    "an operator": _swap(r" (?:\*|\+|-|/|<|>|==|=|\+=|&&) ", _one_of(*_OPERATORS)),
+    "a constant of torch's": _swap(r"\bk[A-Z]\w+|\bat::ScalarType::\w+", _one_of(*_CONSTANTS)),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`kind` is the name of the mutation, `kernel` the file whose source it was made of."""
+
+    kind: str
+    kernel: str
+    snippet: Snippet
+
+
+def mutants(count: int, seed: int) -> Iterator[Mutant]:
+    """So many mutants that the emulation knows how to rewrite; the same ones for the same seed."""
+    draw = random.Random(seed)
+    requests = {path: found[0] for path in KERNELS if len(found := requests_of(path)) == 1 and not found[0].files}
+    made: set[str] = set()
+    while len(made) < count:
+        path = draw.choice(list(requests))
+        kind = draw.choice(list(MUTATIONS))
+        source = _source(requests[path])
+        mutated = MUTATIONS[kind](source, draw)
+        if mutated == source or mutated in made:
+            continue
+        try:
+            text = rewrite(mutated).source
+        except NotEmulated:
+            continue
+        made.add(mutated)
+        name = f"mutations/{len(made)}-{path.stem}"
+        call = f"candidate({str(path)!r}, module)"
+        # A module of its own, so that no function is bound but those that the candidate asked for.
+        bound = "".join(
+            f'm.def("{each}", torch::wrap_pybind_function({each}), "");\n' for each in _functions(requests[path])
+        )
+        module = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n"
+        whole = text if requests[path].functions is None else f"{text}\n{module}"
+        yield Mutant(kind, path.stem, Snippet(name, f"mutations/{(len(made) - 1) // 10}", whole, (call,), False))
+
+
+def _functions(request: BuildRequest) -> list[str]:
+    return list(request.functions or ())
+
+
+def _source(request: BuildRequest) -> str:
+    return "\n".join((*request.cpp_sources, *request.cuda_sources))
+
+
+def candidate(path: str, module: Any) -> Any:
+    """What a candidate's `forward` gives over a module that stands for all that it builds."""
+    import torch
+    from torch.utils import cpp_extension
+
+    cpp_extension.load_inline = lambda *_, **__: module
+    torch.use_deterministic_algorithms(True, warn_only=True)  # what nobody wrote is NaN then
+    names: dict[str, Any] = {"__name__": "candidate", "__file__": path}
+    exec(compile(Path(path).read_text(), path, "exec"), names)
+    torch.manual_seed(1)
+    model = names["ModelNew"](*names["get_init_inputs"]())
+    torch.manual_seed(2)
+    inputs = names["get_inputs"]()
+    with torch.no_grad():
+        return model(*inputs)

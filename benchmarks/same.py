@@ -1,0 +1,372 @@
+"""Do the slim headers mean the same program as torch's own? Every snippet of tests/compile/snippets, both ways.
+
+    python benchmarks/same.py                      # C++: what either accepts, then every call, compared bit for bit
+    python benchmarks/same.py --target cuda        # the snippets in CUDA, on a machine with a GPU
+    python benchmarks/same.py --target cpu-emulated                  # the same, emulated, over torch's headers too
+    python benchmarks/same.py --target cpu-emulated --mutations 200  # of benchmarks/kernels, drawn by --seed
+    python benchmarks/same.py --alone 200          # of those, 200 drawn ones as the builder builds them, one by one
+
+Snippets are compiled many at once, since reading torch's headers is what takes the time: stock's over a precompiled
+header, slim's by the group that they stand in. What the builder leaves to stock by a snippet's text alone is not
+compiled. Exits with 1 where slim takes what stock refuses, or where a call gives something else.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "benchmarks")]
+
+from declared import FOR_THE_FACADE_ALONE, declared_names  # noqa: E402
+from mutations import candidate, mutants  # noqa: E402
+from sides import PART, Side, by_group, in_parts  # noqa: E402
+from snippets import Snippet, read_snippets  # noqa: E402
+
+from harness.compile import ArtifactCache  # noqa: E402
+from harness.compile.beyond import beyond_the_facade  # noqa: E402
+from harness.compile.builder import run_plan  # noqa: E402
+from harness.compile.compiler import readable_folders  # noqa: E402
+from harness.compile.recipe import Machine  # noqa: E402
+from harness.compile.slim import SLIM  # noqa: E402
+from harness.compile.slim_tool import slim_tool  # noqa: E402
+from harness.compile.toolchain import Surroundings  # noqa: E402
+from harness.compile.torch_layout import cxx_compiler, find_torch  # noqa: E402
+from harness.emulate import NotEmulated, rewrite  # noqa: E402
+
+
+@dataclass
+class Comparison:
+    """What was found, by the names of snippets."""
+
+    left_by_text: dict[str, str] = field(default_factory=dict)
+    slim: set[str] = field(default_factory=set)
+    stock: set[str] = field(default_factory=set)
+    calls: int = 0
+    differing: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    undefined: list[str] = field(default_factory=list)
+
+    def add(self, other: "Comparison") -> None:
+        """What was found of further snippets."""
+        self.left_by_text |= other.left_by_text
+        self.slim |= other.slim
+        self.stock |= other.stock
+        self.calls += other.calls
+        self.differing |= other.differing
+        self.undefined += other.undefined
+
+    @property
+    def slim_only(self) -> list[str]:
+        return sorted(self.slim - self.stock)
+
+
+def outcomes(module: Path, label: str, calls: Iterable[str]) -> list[str]:
+    """What every call gives or raises, told in a process of its own."""
+    receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_call_all, args=(module, label, list(calls), sender))
+    process.start()
+    sender.close()
+    told: list[str] = []
+    try:
+        while True:
+            if not receiver.poll(CALL_S):
+                process.kill()
+            told.append(receiver.recv())
+    except EOFError:
+        process.join()
+    return told if process.exitcode == 0 else [*told, f"the process ended with {process.exitcode}"]
+
+
+def _call_all(module: Path, label: str, calls: list[str], sender: Any) -> None:
+    import importlib.machinery
+    import importlib.util
+    import warnings
+
+    import numpy
+    import torch
+
+    torch.set_num_threads(1)
+    sys.setdlopenflags(os.RTLD_LAZY)  # what one snippet lacks shall not keep those beside it from being loaded
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    try:
+        loader = importlib.machinery.ExtensionFileLoader(label, str(module))
+        spec = importlib.util.spec_from_file_location(label, str(module), loader=loader)
+        assert spec is not None
+        loaded = importlib.util.module_from_spec(spec)
+        loader.exec_module(loaded)
+    except BaseException as error:  # noqa: BLE001 - whatever is raised is compared
+        sender.send(f"import: {told_error(error)}")
+        sender.close()
+        os._exit(0)
+    for call in calls:
+        names = {
+            **values(torch),
+            "torch": torch,
+            "numpy": numpy,
+            **vars(loaded),
+            "module": loaded,
+            "candidate": candidate,
+        }
+        torch.manual_seed(0)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                found = told(eval(call, names), torch)
+            except BaseException as error:  # noqa: BLE001 - whatever is raised is compared
+                found = told_error(error)
+        # Words of warnings, without the file and line that torch appends.
+        words = [f" warns {one.category.__name__} {str(one.message).split(' (Triggered')[0]}" for one in warned]
+        sender.send((found + "".join(words)).replace(label, "LABEL"))
+    sender.close()
+    os._exit(0)
+
+
+def values(torch: Any) -> dict[str, Any]:
+    """The names that calls use, new for every call."""
+    return {
+        "X": torch.linspace(-2, 3, 12).reshape(3, 4),
+        "Y": torch.arange(12.0).reshape(3, 4) + 0.5,
+        "I": torch.arange(12).reshape(3, 4),
+        "B": torch.arange(12).reshape(3, 4) % 2 == 0,
+        "H": torch.linspace(-2, 3, 12).reshape(3, 4).half(),
+        "D": torch.linspace(-2, 3, 12).reshape(3, 4).double(),
+    }
+
+
+def told(value: Any, torch: Any) -> str:
+    """A value in words that are equal where the bits are."""
+    if isinstance(value, torch.Tensor):
+        flat = value.detach().cpu().contiguous().reshape(-1)
+        bits = flat.view(torch.uint8).tolist() if value.dtype != torch.bool else flat.tolist()
+        place = (value.dtype, tuple(value.shape), value.stride(), value.requires_grad, value.device)
+        return f"tensor {place} {bits}"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(told(one, torch) for one in value)})"
+    if isinstance(value, dict):
+        return f"dict({', '.join(f'{told(k, torch)}: {told(v, torch)}' for k, v in value.items())})"
+    return re.sub(r" at 0x\w+", "", f"{type(value).__name__} {value!r}")
+
+
+def told_error(error: BaseException) -> str:
+    """The kind of an error and its words, without the C++ stack, addresses and times of day."""
+    text = re.split(r"\n(?:Exception raised from|C\+\+ CapturedTraceback)|\(\S+ at \S+:\d+\)", str(error))[0]
+    return re.sub(r"0x\w+|\[F\d+ [\d:.]+ (?:\d+ )?|\S+:\d+\]", "", f"{type(error).__name__}: {text}")
+
+
+def compare(snippets: list[Snippet], stock: Side, slim: Side, processes: int, *, share: bool) -> Comparison:
+    """Build and run all of them both ways. `share`: stock is asked about those too that slim refuses."""
+    found = Comparison()
+    labels = {snippet.name: f"s{number}" for number, snippet in enumerate(snippets)}
+    visible = slim_tool(slim.around.machine, slim.around.cache, print).visible
+    for snippet in snippets:
+        if (reason := beyond_the_facade(snippet.request, visible)) is not None:
+            found.left_by_text[snippet.name] = reason
+    tried = [snippet for snippet in snippets if snippet.name not in found.left_by_text]
+    part = PART[slim.around.machine.target]
+    if slim.cuda:  # whose compiler has no way of only looking
+        modules = slim.modules(by_group(tried), labels)
+        found.slim = set(modules)
+        say(f"{len(snippets)} snippets, {len(found.left_by_text)} left by text, {len(found.slim)} taken by slim")
+        theirs = stock.modules(in_parts(tried, part), labels)
+        found.stock = set(theirs)
+    else:
+        found.slim = slim.accepted(by_group(tried), labels)
+        say(f"{len(snippets)} snippets, {len(found.left_by_text)} left by text, {len(found.slim)} taken by slim")
+        modules = slim.modules(by_group([s for s in tried if s.name in found.slim]), labels)
+        found.slim &= modules.keys()
+        say(f"{len(found.slim)} of them linked")
+        tried = tried if share else [s for s in tried if s.name in found.slim]
+        stock.prepare()
+        found.stock = stock.accepted(in_parts(tried, part), labels)
+        say(f"{len(found.stock)} of {len(tried)} taken by stock")
+        theirs = stock.modules(in_parts([s for s in tried if s.name in found.slim & found.stock], part), labels)
+    both = [s for s in tried if s.name in modules and s.name in theirs]
+    say("all are built")
+    run: Callable[[tuple[Path, Snippet]], list[str]] = lambda p: outcomes(p[0], labels[p[1].name], p[1].calls)  # noqa: E731
+    with ThreadPoolExecutor(processes) as pool:
+        ours = pool.map(run, [(modules[s.name], s) for s in both])
+        other = pool.map(run, [(theirs[s.name], s) for s in both])
+        for snippet, one, two in zip(both, ours, other, strict=True):
+            found.calls += len(snippet.calls)
+            if one != two and ((crashed(one) and crashed(two)) or varies((modules[snippet.name], snippet), one, run)):
+                found.undefined.append(snippet.name)
+            elif one != two:
+                pairs = (
+                    list(zip(snippet.calls, one, two, strict=False))
+                    if len(one) == len(two)
+                    else [("all", str(one[-1:]), str(two[-1:]))]
+                )
+                found.differing[snippet.name] = [(call, a, b) for call, a, b in pairs if a != b]
+    return found
+
+
+def crashed(outcome: list[str]) -> bool:
+    return bool(outcome) and outcome[-1].startswith("the process ended")
+
+
+def varies(module: tuple[Path, Snippet], outcome: list[str], run: Callable[[tuple[Path, Snippet]], list[str]]) -> bool:
+    """Whether one side alone gives something else another time, as what reads memory that nobody wrote does."""
+    return any(run(module) != outcome for _ in range(2))
+
+
+def alone(snippets: list[Snippet], around: Surroundings, folder: Path, jobs: int) -> set[str]:
+    """Those that the slim toolchain builds one by one, as the builder does."""
+    readable = readable_folders(around.machine.layout, around.cache)
+
+    def builds(snippet: Snippet) -> bool:
+        plan = SLIM.plan(snippet.request, around)
+        return run_plan(plan, folder / re.sub(r"\W", "_", snippet.name), 120, readable).module is not None
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return {s.name for s, well in zip(snippets, pool.map(builds, snippets), strict=True) if well}
+
+
+CALL_S = 20.0
+"""What one call may take; a mutated kernel may never end."""
+STARTED = time.monotonic()
+
+
+def say(text: str) -> None:
+    print(f"{time.monotonic() - STARTED:7.1f} s  {text}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", choices=["cpu", "cpu-emulated", "cuda"], default="cpu")
+    parser.add_argument("--mutations", type=int, default=0, metavar="N", help="N mutants of benchmarks/kernels instead")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument("--only", default="", help="snippets whose name matches this")
+    parser.add_argument(
+        "--first", default="", metavar="FILES", help="files of snippets to begin with; --out grows by file"
+    )
+    parser.add_argument("--share", action="store_true", help="ask stock about what slim refuses too, to say its share")
+    parser.add_argument("--header", type=Path, help="where the precompiled header is kept for further runs")
+    parser.add_argument("--alone", type=int, default=0, metavar="N", help="build N drawn ones one by one as well")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    snippets = [snippet for snippet in asked_for(given) if re.search(given.only, snippet.name)]
+    import torch  # noqa: F401  # in every process that is forked, but for CUDA's context
+
+    asked = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+    capability = (
+        subprocess.run(asked, capture_output=True, text=True, check=True).stdout if given.target == "cuda" else ""
+    )
+    machine = Machine(
+        target=given.target, layout=find_torch(), cxx=cxx_compiler(), arch=capability.split()[0] if capability else None
+    )
+    around = Surroundings(machine=machine, cache=ArtifactCache(), on_status=say)
+
+    found, done, drawn, built = Comparison(), [], [], set()
+    with tempfile.TemporaryDirectory() as work:
+        for file in dict.fromkeys(given.first.split() + [file_of(s) for s in snippets]):
+            of_file = [s for s in snippets if file_of(s) == file]
+            say(f"{file}: {len(of_file)}")
+            header = given.header or Path(work) / "stock.h"
+            stock, slim = (Side(n, around, Path(work) / file / n, given.jobs, header) for n in ("stock", "slim"))
+            compared = compare(of_file, stock, slim, given.jobs, share=given.share)
+            show(compared, of_file)
+            found.add(compared)
+            done += of_file
+            if given.out:
+                given.out.write_text(json.dumps(summary(given, machine, done, found, [], set()), indent=1) + "\n")
+        taken = [s for s in snippets if s.name in found.slim]
+        drawn = random.Random(given.seed).sample(taken, min(given.alone, len(taken)))
+        built = alone(drawn, around, Path(work) / "alone", given.jobs)
+    text = json.dumps(summary(given, machine, done, found, drawn, built), indent=1)
+    print(text)
+    if given.out:
+        given.out.write_text(f"{text}\n")
+    return 1 if found.slim_only or found.differing else 0
+
+
+def asked_for(given: argparse.Namespace) -> list[Snippet]:
+    """The snippets of the language that the target's compiler reads, or the mutants."""
+    if given.mutations:
+        return [mutant.snippet for mutant in mutants(given.mutations, given.seed)]
+    if given.target == "cpu-emulated":
+        return list(emulated(read_snippets("cuda")))
+    return read_snippets("cuda" if given.target == "cuda" else "c++")
+
+
+def emulated(snippets: Iterable[Snippet]) -> Iterator[Snippet]:
+    """Snippets in CUDA as the C++ that the emulation makes of them; those that it cannot take are left out."""
+    for snippet in snippets:
+        try:
+            text = rewrite(snippet.text).source
+        except NotEmulated:
+            continue
+        calls = tuple(call.replace(".cuda()", "") for call in snippet.calls)
+        yield replace(snippet, text=text, calls=calls, language="c++")
+
+
+def file_of(snippet: Snippet) -> str:
+    return snippet.group.split("/")[0]
+
+
+def show(found: Comparison, snippets: list[Snippet]) -> None:
+    """Print what slim alone takes, and up to three calls of each that differ."""
+    for name in found.slim_only:
+        print(f"slim alone takes {name}: {next(s.text for s in snippets if s.name == name)[:300]!r}", flush=True)
+    for name, calls in found.differing.items():
+        for call, one, two in calls[:3]:
+            print(f"differs: {name} {call}\n  slim  {one[:300]}\n  stock {two[:300]}", flush=True)
+
+
+def summary(
+    given: argparse.Namespace,
+    machine: Machine,
+    snippets: list[Snippet],
+    found: Comparison,
+    drawn: list[Snippet],
+    built: set[str],
+) -> dict[str, Any]:
+    """What `--out` keeps of the snippets that were compared."""
+    import torch
+
+    words = set(re.findall(r"\w+", " ".join(s.text for both in ("c++", "cuda") for s in read_snippets(both))))
+    declared = declared_names()
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "target": given.target,
+        "mutations": {"asked": given.mutations, "seed": given.seed} if given.mutations else None,
+        "device": torch.cuda.get_device_name() if given.target == "cuda" else "",
+        "torch": torch.__version__,
+        "compiler": subprocess.run([machine.cxx, "--version"], capture_output=True, text=True).stdout.splitlines()[0],
+        "python": platform.python_version(),
+        "snippets": len(snippets),
+        "by_file": dict(Counter(map(file_of, snippets))),
+        "left_to_stock_by_text": len(found.left_by_text),
+        "taken_by_stock": len(found.stock) if given.share else None,
+        "taken_by_slim": len(found.slim),
+        "taken_by_slim_and_refused_by_stock": found.slim_only,
+        "calls": found.calls,
+        "differing": sorted(found.differing),
+        "differing_from_itself_or_crashed": sorted(found.undefined),
+        "built_one_by_one": {"drawn": len(drawn), "seed": given.seed, "taken": len(built)},
+        "declared_by_the_facade": len(declared),
+        "declared_and_in_no_snippet": sorted(declared - words - FOR_THE_FACADE_ALONE),
+        "seconds": round(time.monotonic() - STARTED),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
