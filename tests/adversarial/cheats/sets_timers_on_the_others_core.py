@@ -1,4 +1,4 @@
-"""rejected|correct A12: sets timers of the kernel's that go off while it is stopped, on the core that the
+"""rejected|correct A12 (gpu): sets timers of the kernel's that go off while it is stopped, on the core that the
 reference runs on: each takes it a microsecond, less than two a call, which is what a launch may take longer beside
 a candidate.
 

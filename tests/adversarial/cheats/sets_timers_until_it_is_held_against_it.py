@@ -1,4 +1,4 @@
-"""rejected|correct A12: sets many timers that go off on the reference's core while it is stopped, and none any
+"""rejected|correct A12 (gpu): sets many timers that go off on the reference's core while it is stopped, and none any
 more after the first second: of short calls only the last eight rounds are held against what the reference takes
 alone.
 
