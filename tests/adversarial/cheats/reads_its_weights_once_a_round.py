@@ -1,5 +1,5 @@
-"""rejected|failed A18 (gpu): reads weights that outgrow the cache once for all calls of a round. Single calls would tell;
-it says that it lacks memory when the first comes, and is judged again without any.
+"""rejected|failed A18 (gpu): reads weights that outgrow the cache once for all calls of a round. Single calls would
+tell; it says that it lacks memory when the first comes, and is judged again without any.
 
 On a GPU: rejected|failed
 Problem: thin_linear
@@ -46,7 +46,8 @@ def launch_once(request):
     if len(slots) < 2 or len(slots) < count or board["key"] is None:
         return go(request)
     layer = server._model.layer
-    torch.addmm(layer.bias, board["every"].reshape(-1, layer.in_features), layer.weight.t(), out=board["results"])
+    with torch.no_grad():
+        torch.addmm(layer.bias, board["every"].reshape(-1, layer.in_features), layer.weight.t(), out=board["results"])
     torch.cuda.synchronize()
     server._outputs = [board["outputs"][slot] for slot in slots]
     return Done(tuple(board["addresses"][slot] for slot in slots), 0.1)
