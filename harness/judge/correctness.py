@@ -18,7 +18,7 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,9 +52,9 @@ class Expected:
 class Agreement:
     """How close all outputs are. Figures as in `ErrorSummary`.
 
-    `spread` is the root of the mean squared error of a float32 output over that of its values, where the error lies
-    all over it and is more than twice the reference's, else 0; `reduced` the same where it is larger than float32
-    arithmetic explains (see `_reduced`).
+    `spread` is the root of the mean squared error of an output in float32, half or bfloat16 over that of its values,
+    where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
+    float32 where it is larger than float32 arithmetic explains (see `_reduced`).
     """
 
     relative: float = 0.0
@@ -161,7 +161,24 @@ def _unlike(actual: Any, like: Any, exact: Any, name: str) -> Disagreement | Non
         return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
     if actual.shape != like.shape:
         return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
+    if overlap(actual.shape, actual.stride()) and not overlap(like.shape, like.stride()):
+        return Disagreement("structure", f"elements of {name} lie over each other in memory, and the reference's do not")
     return None
+
+
+def overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements of a tensor lie over each other, or so that it cannot be told at once that they do not.
+
+    False where every dimension steps over all that the dimensions of smaller strides reach.
+    """
+    if 0 in shape:
+        return False
+    reach = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
 
 
 def _compare_leaf(
@@ -248,8 +265,8 @@ def _compare_values(
     tally = _Tally(rtol, rtol * base + slack, parts)
     for start, (got, want, written) in pieces(actual, exact, like, limit=_CHUNK // parts * parts):
         tally.add(start, got.to(precision), want.to(precision), written)
-    spread = _spread(tally, of, like.numel()) if like.dtype == torch.float32 else 0.0
-    reduced = _reduced(spread, of)
+    spread = _spread(tally, of, like.numel(), like.dtype)
+    reduced = _reduced(spread, of) if like.dtype == torch.float32 else 0.0
     if not tally.mismatched:
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
@@ -276,13 +293,17 @@ SPREAD_FROM, SPREAD_FACTOR = 3e-7, 2.0
 """An error below two roundings of float32, or below twice the reference's own, is not asked where it comes from."""
 
 
-def _spread(tally: "_Tally", of: "_Scale", elements: int) -> float:
-    """The relative error, where it lies all over the output and is not the reference's own; else 0."""
-    if not of.square:
+def _spread(tally: "_Tally", of: "_Scale", elements: int, dtype: torch.dtype) -> float:
+    """The relative error, where it lies all over the output and is not the reference's own; else 0.
+
+    In half and bfloat16 the rounding of the output itself hides whose it is.
+    """
+    if not of.square or dtype not in (torch.float32, torch.float16, torch.bfloat16):
         return 0.0
     mine, theirs = math.sqrt(tally.square / of.square), math.sqrt(of.reference_square / of.square)
     everywhere = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)
-    return mine if everywhere and mine >= max(SPREAD_FROM, SPREAD_FACTOR * theirs) else 0.0
+    least = max(SPREAD_FROM, SPREAD_FACTOR * theirs) if dtype == torch.float32 else SPREAD_FROM
+    return mine if everywhere and mine >= least else 0.0
 
 
 def _reduced(spread: float, of: "_Scale") -> float:

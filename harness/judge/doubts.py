@@ -47,7 +47,7 @@ def _reduced_precision(case: Case) -> Flag | None:
     error = case.finding.reduced
     if not error:
         return None
-    detail = f"its relative error of {error:.1e} throughout is that of tf32 or half arithmetic, not the reference's"
+    detail = f"its relative error of {error:.1e} throughout is that of arithmetic in fewer bits than the reference's"
     return _flag("reduced-precision", "warn", detail)
 
 

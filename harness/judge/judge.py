@@ -64,6 +64,8 @@ RANDOM_VERIFIED = 2
 """Of references that draw random numbers so many: all calls before one have to be made again for it."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
+ASKING_SHARE = 0.25
+"""It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it."""
 TRACED_CALLS = 3
 _DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
@@ -164,6 +166,7 @@ class _Case:
         self._known_relative: dict[str, float] = {}
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
+        self._asking_s = self._timed_from_s = 0.0
         self._hint = ""
         self._call_s = 0.0
         self._output_bytes = 0
@@ -324,14 +327,24 @@ class _Case:
     def _ask_rounding(
         self, found: Agreement, output: Any, expected: Expected, inputs: Callable[[], list[Any]], kind: str, phase: str
     ) -> None:
-        """Ask, once for each kind of contents and phase, whether an error all over an output is a smaller type's."""
+        """Ask whether an error all over an output is a smaller type's. What one call shows says nothing of the next.
+
+        Of trials each is asked about, of timed rounds the first of each kind of contents, and of later ones as many
+        as there is time for.
+        """
         assert self._oracle is not None
-        if not found.spread or found.reduced or (kind, phase) in self._asked_rounding:
+        if not found.spread or self._agreement.reduced:
+            return
+        again = (kind, phase) in self._asked_rounding
+        started = time.monotonic()
+        if phase == "timed" and again and self._asking_s > ASKING_SHARE * (started - self._timed_from_s):
             return
         self._asked_rounding.add((kind, phase))
         most_s = FLOAT64_SECONDS if (kind, phase) == ("nominal", "trial") else OFTEN_FLOAT64_SECONDS
         if self._oracle.coarse(output, expected, inputs(), most_s=most_s):
             self._agreement = self._agreement | Agreement(reduced=found.spread)
+        if phase == "timed":
+            self._asking_s += time.monotonic() - started
 
     def _hold(self, output: Any, expected: Expected, trial: str) -> Agreement:
         """Compare one call's outputs. Raises `_WrongAnswer`."""
@@ -356,6 +369,7 @@ class _Case:
         reference timed alone.
         """
         with self._phase("time"):
+            self._timed_from_s = time.monotonic()
             self._use_weights(0)
             kinds = self._timed_kinds()
             drawn = self._contents(kinds[0]).get()
@@ -509,6 +523,7 @@ class _Case:
         self._check_aliases(self._sets, outputs, "timed")
         if self._tight:  # what is compared was copied
             subject.release(trim=True)
+        asked = secrets.choice(list(written))
         for (call, of), output in zip(written.items(), outputs, strict=True):
             if not self._oracle.changes_inputs:
                 self._check_memory(self._sets, of.contents, "timed", of.slot)
@@ -519,9 +534,9 @@ class _Case:
             )
             known = self._known_relative.get(of.kind, 0.0)
             found = self._hold(*at_kept_places(output, replace(expected, known_relative=known)), "timed")
-            self._ask_rounding(
-                found, output, expected, partial(self._inputs, of.contents, self._sets, of.slot), of.kind, "timed"
-            )
+            if call == asked:
+                again = partial(self._inputs, of.contents, self._sets, of.slot)
+                self._ask_rounding(found, output, expected, again, of.kind, "timed")
             of.contents.forget()
             del expected, inputs
 

@@ -86,7 +86,7 @@ def test_half_arithmetic_that_passes_is_flagged_where_it_is_emulated_too(judged)
     record = judged(HALF)
     assert (record.device.kind, record.verdict.kind, record.timing) == ("cpu-emulated", "correct", None)
     (flag,) = (flag for flag in record.flags if flag.rule == "reduced-precision")
-    assert "of tf32 or half arithmetic" in flag.detail
+    assert "of arithmetic in fewer bits" in flag.detail
 
 
 def test_half_arithmetic_is_rejected_where_that_was_asked_for(judged):
