@@ -18,14 +18,14 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from harness.judge.subject import Elsewhere, Opaque
-from harness.judge.tensors import index_of, pieces, same_bits
+from harness.judge.tensors import index_of, overlap, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
@@ -162,23 +162,8 @@ def _unlike(actual: Any, like: Any, exact: Any, name: str) -> Disagreement | Non
     if actual.shape != like.shape:
         return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
     if overlap(actual.shape, actual.stride()) and not overlap(like.shape, like.stride()):
-        return Disagreement("structure", f"elements of {name} lie over each other in memory, and the reference's do not")
+        return Disagreement("structure", f"elements of {name} share memory, and the reference's do not")
     return None
-
-
-def overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements of a tensor lie over each other, or so that it cannot be told at once that they do not.
-
-    False where every dimension steps over all that the dimensions of smaller strides reach.
-    """
-    if 0 in shape:
-        return False
-    reach = 0
-    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
-        if stride <= reach:
-            return True
-        reach += (size - 1) * stride
-    return False
 
 
 def _compare_leaf(

@@ -7,13 +7,15 @@ import torch
 
 from harness.judge.correctness import Expected
 from harness.judge.subject import Sampled
+from harness.judge.tensors import overlap
 
 
 def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:
     """An output and what is expected of it, with only the kept elements where it is sampled.
 
     Each sampled tensor becomes one of one dimension, and so does what is expected in its place. One of another shape
-    or dtype than expected becomes a tensor without contents, which a comparison names as what it is.
+    or dtype than expected, or whose elements share memory where those of the reference do not, becomes a tensor without
+    contents, which a comparison names as what it is.
     """
     actual, like, exact = _narrowed(output, expected.like, expected.exact)
     return actual, replace(expected, like=like, exact=exact)
@@ -36,5 +38,8 @@ def _narrowed(actual: Any, like: Any, exact: Any) -> tuple[Any, Any, Any]:
 def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, Any]:
     if not isinstance(like, torch.Tensor) or tuple(like.shape) != actual.shape or like.dtype != actual.values.dtype:
         return torch.empty(actual.shape, dtype=actual.values.dtype, device="meta"), like, exact
+    if actual.strides and overlap(actual.shape, actual.strides) and not overlap(like.shape, like.stride()):
+        laid_out = torch.empty_strided(actual.shape, actual.strides, dtype=like.dtype, device="meta")
+        return laid_out, like, exact
     index = torch.unravel_index(actual.places.to(like.device), like.shape)
     return actual.values.to(like.device), like[index], exact[index]

@@ -100,7 +100,8 @@ class Kept:
         """The elements that were kept."""
         assert self.places is not None
         dtype = getattr(torch, self.layout.dtype)
-        return Sampled(tuple(self.layout.shape), self.places, self.data.reshape(-1).view(dtype))
+        shape, strides = tuple(self.layout.shape), tuple(self.layout.strides)
+        return Sampled(shape, self.places, self.data.reshape(-1).view(dtype), strides)
 
 
 @dataclass(frozen=True)

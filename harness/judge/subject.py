@@ -55,12 +55,14 @@ class Elsewhere:
 class Sampled:
     """Stands for a large output tensor of which elements at random places were kept.
 
-    `places` are flat indices of a tensor of this shape, `values` the elements there, both of one dimension.
+    `places` are flat indices of a tensor of this shape, `values` the elements there, both of one dimension. `strides`
+    are those that it lay in memory with, where that is known.
     """
 
     shape: tuple[int, ...]
     places: Any
     values: Any
+    strides: tuple[int, ...] | None = None
 
 
 class Unsettled(Exception):

@@ -69,6 +69,21 @@ def index_of(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
+def overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements of a tensor lie over each other in memory, or between each other, as no plain layout has them.
+
+    False where every dimension steps over all that those of smaller strides reach.
+    """
+    if 0 in shape:
+        return False
+    reach = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two nested values are equal: tensors bit for bit, the rest as Python says, with NaN equal to itself."""
     if isinstance(one, torch.Tensor):

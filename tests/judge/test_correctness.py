@@ -230,16 +230,38 @@ def test_a_single_number_and_nothing_at_all_are_tensors_too(dtype):
 
 @pytest.mark.usefixtures("chunk")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
-def test_expanded_and_overlapping_outputs_are_read_by_their_indices(dtype):
+def test_expanded_and_overlapping_outputs_are_read_by_their_indices_where_the_reference_has_such(dtype):
     row = torch.arange(6).to(dtype)
     like = row.repeat(4, 1)
-    assert isinstance(held(row.expand(4, 6), like), Agreement)
     assert isinstance(held(like, row.expand(4, 6)), Agreement)
+    assert isinstance(held(row.clone().expand(4, 6), row.expand(4, 6)), Agreement)
     diagonal = torch.arange(9).to(dtype)
     windows = diagonal.as_strided((4, 6), (1, 1))
-    assert isinstance(held(windows, windows.clone()), Agreement)
-    found = held(windows, like).mismatch
+    assert isinstance(held(windows.clone(), windows), Agreement)
+    found = held(windows, row.expand(4, 6)).mismatch
     assert (found.worst_index, found.mismatched) == ((3, 0), 18)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (1, 6, 4)])
+def test_elements_that_share_memory_are_no_output_where_the_reference_writes_each(shape):
+    row = torch.ones(1)
+    found = held(row.expand(shape), torch.ones(shape))
+    assert (found.reason, found.mismatch) == ("structure", None)
+    assert "share memory" in found.detail
+
+
+@pytest.mark.parametrize(
+    "laid_out",
+    [
+        lambda x: x.transpose(0, 2).contiguous().transpose(0, 2),
+        lambda x: torch.zeros(9, 9, 9)[2:6, 1:6, ::2][..., :3].copy_(x),
+        lambda x: x.contiguous()[:, None][:, 0],
+        lambda x: x.permute(1, 2, 0).contiguous().permute(2, 0, 1),
+    ],
+)
+def test_an_output_may_lie_in_memory_as_it_likes_with_an_element_in_each_place(laid_out):
+    like = torch.rand(4, 5, 3)
+    assert isinstance(held(laid_out(like), like), Agreement)
 
 
 def test_outputs_may_share_memory_with_each_other():

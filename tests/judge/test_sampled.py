@@ -33,3 +33,11 @@ def test_one_sampled_output_among_others_is_narrowed_alone():
 @pytest.mark.parametrize(("other", "reason"), [(torch.zeros(3, 2), "shape"), (torch.zeros(2, 3).half(), "dtype")])
 def test_another_shape_or_dtype_is_named(other, reason):
     assert verdict(sampled(other, [1]), torch.zeros(2, 3)).reason == reason
+
+
+def test_kept_elements_of_memory_that_is_shared_are_no_output_where_the_reference_writes_each():
+    right = torch.ones(5, 7)
+    expanded = Sampled((5, 7), torch.tensor([3, 9]), torch.ones(2), (1, 0))
+    assert verdict(expanded, right).reason == "structure"
+    assert isinstance(verdict(expanded, torch.ones(5, 1).expand(5, 7)), Agreement)
+    assert isinstance(verdict(Sampled((5, 7), torch.tensor([3, 9]), torch.ones(2), (1, 5)), right), Agreement)
