@@ -16,7 +16,7 @@ from torch.utils.flop_counter import flop_registry
 
 from harness.errors import ProblemError
 from harness.judge.correctness import Agreement, Expected, all_finite, compare
-from harness.judge.inputs import LARGE_BYTES, STRESS, stressed
+from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
@@ -62,7 +62,10 @@ class _Auditor:
             )
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
-        fixed = same(inputs, self._draw())
+        again = self._draw()
+        fixed = same(inputs, again)
+        permutable = () if fixed else self._fixed_integers(inputs, again)
+        del again
         if fixed:
             detail = (
                 "get_inputs draws the same each time, so that answers can be remembered: candidates are timed on other "
@@ -72,6 +75,7 @@ class _Auditor:
         facts = Audit(
             random=random,
             fixed=fixed,
+            fixed_integers=permutable,
             input_bytes=size_of(inputs),
             weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
             output_bytes=self._written(inputs, expected),
@@ -115,6 +119,25 @@ class _Auditor:
         )
         self._find("random", "warn", detail)
         return True
+
+    def _fixed_integers(self, inputs: list[Any], again: list[Any]) -> tuple[int, ...]:
+        """Inputs of whole numbers that come out alike each time while others do not, as far as they can be changed."""
+        alike = [
+            place
+            for place, (one, other) in enumerate(zip(inputs, again, strict=True))
+            if isinstance(one, torch.Tensor) and one.numel() > 1 and not one.is_floating_point() and same(one, other)
+        ]
+        changed = tuple(
+            place for place in alike if inputs[place].dtype != torch.bool and may_be_permuted(inputs[place])
+        )
+        if alike:
+            named = ", ".join(str(place) for place in alike)
+            orders = (
+                f"; of {', '.join(map(str, changed))} the order is another in half of the rounds" if changed else ""
+            )
+            detail = f"get_inputs draws input {named} the same each time, and what follows from that can be remembered"
+            self._find("fixed-inputs", "info", f"{detail}{orders}")
+        return changed
 
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
         """Answers that nobody had to compute, and that pass on every kind of inputs."""

@@ -66,19 +66,33 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     ]
 
 
-def permuted(inputs: list[Any], seed: int) -> list[Any]:
-    """`inputs` with the integers of every tensor in another order.
+def permuted(inputs: list[Any], seed: int, places: Sequence[int] | None = None) -> list[Any]:
+    """`inputs` with the integers of every tensor in another order, or of those at `places` alone.
 
     Ascending ones are kept: they may be offsets, of which an order is asked. Values stay in the range that they had.
     """
     seed_everything(seed)
-    return [_permuted(value) if isinstance(value, torch.Tensor) else value for value in inputs]
+    return [
+        _permuted(value) if isinstance(value, torch.Tensor) and (places is None or place in places) else value
+        for place, value in enumerate(inputs)
+    ]
+
+
+def may_be_permuted(value: torch.Tensor) -> bool:
+    """Whether a tensor holds integers or bools that do not ascend. Of unsigned ones torch compares bytes alone."""
+    if value.dtype not in _ORDERED:
+        return False
+    flat = value.reshape(-1)
+    return not bool((flat[1:] >= flat[:-1]).all())
+
+
+_ORDERED = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def _permuted(value: torch.Tensor) -> torch.Tensor:
-    flat = value.reshape(-1)
-    if value.is_floating_point() or value.is_complex() or bool((flat[1:] >= flat[:-1]).all()):
+    if not may_be_permuted(value):
         return value
+    flat = value.reshape(-1)
     order = torch.randperm(flat.numel(), device=value.device)
     return flat[order].view(value.shape)
 

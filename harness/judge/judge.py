@@ -50,7 +50,7 @@ TRIALS: tuple[tuple[int, str], ...] = (
 )
 """Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
 FIXED_TRIALS = ((0, "permuted"),)
-"""Further ones where nominal inputs are the same each time."""
+"""Further ones where nominal inputs, or integers among them, are the same each time."""
 
 
 MOST_ESTIMATES, MOST_TOO_FEW = 3, 2
@@ -182,12 +182,20 @@ class _Case:
 
     def check(self) -> Correct:
         with self._phase("check"):
-            for weights, kind in (*TRIALS, *(FIXED_TRIALS if self._audit.fixed else ())):
+            for weights, kind in self._planned_trials():
                 if weights and not self._has_weights():
                     continue
                 self._use_weights(weights)
                 self._trial(kind)
         return self.correct()
+
+    def _planned_trials(self) -> Iterator[tuple[int, str]]:
+        """Where integers never change, theirs comes second: whether the reference takes them decides on the rest."""
+        permutes = bool(self._audit.fixed_integers)
+        yield TRIALS[0]
+        yield from FIXED_TRIALS if permutes else ()
+        yield from TRIALS[1:]
+        yield from FIXED_TRIALS if self._audit.fixed and not permutes else ()
 
     def correct(self) -> Correct:
         found = self._agreement
@@ -264,9 +272,9 @@ class _Case:
 
         def draw() -> list[Any]:
             inputs = self._problem.draw(seed)
-            if kind == "permuted":
-                return permuted(inputs, stress_seed)
-            return inputs if kind == "nominal" else stressed(inputs, kind, stress_seed)
+            if kind == "permuted" or (kind != "nominal" and "permuted" in self._stressed_kinds):
+                inputs = permuted(inputs, stress_seed, self._audit.fixed_integers or None)
+            return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
 
         return Contents(draw)
 

@@ -10,12 +10,14 @@ class Audit(Frozen):
     `output_bytes` are those that a call has to write: outputs that are views of what it was given count for nothing.
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed. `fixed`: what
-    `get_inputs` draws is the same each time.
+    `get_inputs` draws is the same each time; `fixed_integers`: places of inputs of whole numbers that are, and are in
+    no order, so that they may be put in another.
     """
 
     findings: tuple[Flag, ...] = ()
     random: bool = False
     fixed: bool = False
+    fixed_integers: tuple[int, ...] = ()
     input_bytes: int = 0
     weight_bytes: int = 0
     output_bytes: int = 0

@@ -135,3 +135,13 @@ def test_what_is_left_out_for_want_of_memory_is_said(monkeypatch):
 @pytest.mark.parametrize("kind", ["float8_e4m3fn", "bfloat16", "complex64", "bool", "int8", "uint16"])
 def test_outputs_of_any_type_are_audited(kind):
     assert "not-repeatable" not in rules(f"(self.linear(x) + y).abs().to(torch.{kind})")
+
+
+@pytest.mark.parametrize(("integers", "places"), [("torch.arange(16) * 7 % 5", (2,)), ("torch.arange(16)", ())])
+def test_integers_that_are_the_same_at_every_draw_are_named(integers, places):
+    source = PROBLEM.replace("{forward}", "self.linear(x) + y + z.sum()").replace("x, y)", "x, y, z)")
+    source = source.replace("torch.rand(16, 4)]", f"torch.rand(16, 4), {integers}]")
+    found = audit(load_problem("p", source, device=torch.device("cpu")))
+    assert found.fixed_integers == places
+    assert "input 2" in next(one.detail for one in found.findings if one.rule == "fixed-inputs")
+    assert not found.warns

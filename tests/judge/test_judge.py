@@ -242,6 +242,62 @@ def test_inputs_that_never_change_are_not_what_is_timed(judge_function):
     assert len(seen) > 12  # six trials see other values too
 
 
+GROUPED = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, group):
+        return x[torch.argsort(group, stable=True)]
+def get_inputs():
+    return [torch.randn(64, 4), INTEGERS]
+def get_init_inputs():
+    return []
+"""
+
+
+def remembering():
+    kept = []
+
+    def forward(x, group):
+        if not kept:
+            kept.append(torch.argsort(group, stable=True))
+        return x[kept[0]]
+
+    return forward
+
+
+def test_what_is_remembered_of_integers_that_never_change_is_contradicted(judge_function):
+    source = GROUPED.replace("INTEGERS", "torch.arange(64) * 37 % 8")
+    verdict = judge_function(source, remembering()).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "permuted")
+    honest = judge_function(source, lambda x, group: x[torch.argsort(group, stable=True)], timed=True)
+    assert honest.verdict.kind == "correct"
+
+
+def test_integers_are_permuted_in_every_kind_but_the_nominal_one(judge_function):
+    seen = {}
+
+    def forward(x, group):
+        seen.setdefault(tuple(group.tolist()), 0)
+        seen[tuple(group.tolist())] += 1
+        return x[torch.argsort(group, stable=True)]
+
+    judge_function(GROUPED.replace("INTEGERS", "torch.arange(64) * 37 % 8"), forward)
+    assert sorted(seen.values()) == [1] * 6 + [2]  # two calls on nominal inputs
+
+
+@pytest.mark.parametrize("integers", ["torch.arange(64)", "torch.arange(64) // 4"])
+def test_integers_that_ascend_are_offsets_and_stay(judge_function, integers):
+    assert judge_function(GROUPED.replace("INTEGERS", integers), remembering()).verdict.kind == "correct"
+
+
+def test_integers_are_left_alone_where_the_reference_raises_on_others(judge_function):
+    source = GROUPED.replace("INTEGERS", "torch.arange(64) * 37 % 8").replace(
+        "return x[", "assert group[1] == 5 and group[2] == 2 and group[3] == 7 and group[4] == 4\n        return x["
+    )
+    verdict = judge_function(source, remembering(), timed=True).verdict
+    assert verdict.kind == "correct"
+
+
 def test_what_a_disagreement_says_is_bounded(judge_function):
     finding = judge_function(RELU, lambda x: Opaque("A" * 1_000_000))
     assert finding.verdict.reason == "structure"
