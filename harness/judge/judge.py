@@ -23,6 +23,7 @@ from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permu
 from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
+from harness.judge.snapshot import mostly_one_value, rare_places
 from harness.judge.subject import Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import (
@@ -60,6 +61,8 @@ VERIFIED_CALLS = 320
 """How many random calls are verified in the first ten rounds together, and again each time that the rounds have become
 e times as many: of a round after r others 320 / max(r, 10), besides the last. A candidate that leaves out calls passes
 in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
+MARKED = 3
+"""Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
 RANDOM_VERIFIED = 2
 """Of references that draw random numbers so many: all calls before one have to be made again for it."""
 OFTEN_FLOAT64_SECONDS = 0.1
@@ -171,6 +174,7 @@ class _Case:
         self._call_s = 0.0
         self._output_bytes = 0
         self._tight = False
+        self._mostly_one_value = False
         self.stage: Stage = "load"
         self.phases_s: dict[str, float] = {}
 
@@ -246,6 +250,7 @@ class _Case:
         sets.reveal()
         self._wait()
         self._output_bytes = size_of(expected.like)
+        self._mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(expected.like))
         large = contents.large or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
         once = self._oracle.changes_inputs or self._audit.random or large
         twice = kind == "nominal" and not once
@@ -463,6 +468,7 @@ class _Case:
             verify=self._verify_round,
             intact=self._require_intact,
             choose=self._choose,
+            mark=self._mark,
             plan=plan,
             tight=self._tight,
         )
@@ -502,6 +508,24 @@ class _Case:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
         others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
+
+    def _mark(self, subject: Subject, written: Sequence[Written]) -> frozenset[int]:
+        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round."""
+        assert self._oracle is not None
+        assert self._sets is not None
+        if not self._mostly_one_value or self._audit.random or self._oracle.changes_inputs:
+            return frozenset()
+        calls = secrets.SystemRandom().sample(range(len(written)), min(MARKED, len(written)))
+        places: dict[int, list[torch.Tensor | None]] = {}
+        for call in calls:
+            of = written[call]
+            inputs = self._inputs(of.contents, self._sets, of.slot)
+            expected = reference_must_run(self._oracle, inputs, self._problem.title, quick=True)
+            places[call] = [rare_places(leaf) for leaf in leaves(expected.like)]
+            of.contents.forget()
+            del expected, inputs
+        subject.look_at(places)
+        return frozenset(calls)
 
     def _estimate(self, example: list[Any], bytes_budget: int) -> float:
         """Seconds of one warm call, a first guess that the number of input sets is chosen by."""

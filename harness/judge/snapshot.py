@@ -11,6 +11,7 @@ the clock runs: whatever the device still had to do for them was too late.
 import os
 import re
 import secrets
+from collections import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,16 @@ import numpy as np
 import torch
 
 from harness.judge.subject import Sampled
+from harness.judge.tensors import pieces
 from harness.transport.memory import device_bytes, element_size, read_places, read_process
 from harness.transport.values import TensorValue
 
 _LARGEST = 1 << 62  # sums with any address stay below 2**63
 PLACES = 1 << 13
 """Elements that are kept of a large output: leaving one in a thousand for later shows in 9997 of 10000 cases."""
+MOSTLY = 0.99
+"""Of an output of which more than this share is one value, half of the elements that are kept are other ones: of random
+places none may tell."""
 _FEWEST_SHARE = 0.05
 """So many of the words that were read of an output must be elements of it, if it is laid out otherwise than before."""
 _ROOM = 1.5
@@ -106,19 +111,79 @@ class Kept:
 
 @dataclass(frozen=True)
 class Places:
-    """Flat indices of an output's elements, and how many elements' widths from its start each lies."""
+    """Flat indices of an output's elements, and how many elements' widths from its start each lies.
+
+    Of one dimension where they are the same of every call, else a row for each call.
+    """
 
     flat: torch.Tensor
     elements: torch.Tensor
+
+
+def _nearly_all(output: torch.Tensor) -> torch.Tensor | None:
+    """The value that nearly all elements of a large tensor have, by a random sample; None where there is none."""
+    eight_bits = output.is_floating_point() and output.element_size() == 1  # torch counts none of these
+    if output.numel() <= PLACES or output.is_complex() or eight_bits:
+        return None
+    index = torch.randint(0, output.numel(), (PLACES,), generator=_chance(output.device), device=output.device)
+    values, counts = output[torch.unravel_index(index, output.shape)].unique(return_counts=True)
+    return values[counts.argmax()] if float(counts.max()) >= MOSTLY * PLACES else None
+
+
+def _chance(device: torch.device) -> torch.Generator:
+    """Not torch's own generator: that drew the inputs, which tell its state."""
+    return torch.Generator(device).manual_seed(secrets.randbits(62))
+
+
+def mostly_one_value(output: torch.Tensor) -> bool:
+    """Whether random elements of a large tensor tell little, because nearly all have one value."""
+    return _nearly_all(output) is not None
+
+
+def rare_places(output: torch.Tensor) -> torch.Tensor | None:
+    """Random places of a large tensor, half as many as are kept, where it is not what nearly all of it is.
+
+    None where there are none, or where nearly all of it is no one value. Flat indices, int64, on its device.
+    """
+    most = _nearly_all(output)
+    if most is None:
+        return None
+    found = [start + (part != most).nonzero().view(-1) for start, (part,) in pieces(output)]
+    rare = torch.cat(found)
+    if not len(rare):
+        return None
+    wanted = PLACES // 2
+    some = rare[torch.randint(0, len(rare), (wanted,), generator=_chance(rare.device), device=rare.device)]
+    if len(rare) <= wanted:
+        some[: len(rare)] = rare
+    return some
+
+
+def places_of(
+    layout: TensorValue, device: torch.device, calls: int, wanted: abc.Mapping[int, torch.Tensor | None]
+) -> Places:
+    """`places_in` for each of so many calls, half of them those that are wanted of a call."""
+    plain = places_in(layout, device)
+    rows = {
+        call: places
+        for call, places in wanted.items()
+        if call < calls and places is not None and layout.elements > PLACES and int(places.max()) < layout.elements
+    }
+    if not rows:
+        return plain
+    flat = plain.flat.expand(calls, PLACES).clone()
+    for call, places in rows.items():
+        flat[call, : len(places)] = places.to(device)
+    offsets, width = _offsets(layout, flat)
+    return Places(flat, offsets // width)
 
 
 def places_in(layout: TensorValue, device: torch.device) -> Places:
     """All elements of a small output, random ones of a large one; on the device."""
     if layout.elements <= PLACES:
         flat = torch.arange(layout.elements, device=device)
-    else:  # not torch's own generator: that drew the inputs, which tell its state
-        chance = torch.Generator(device).manual_seed(secrets.randbits(62))
-        flat = torch.randint(0, layout.elements, (PLACES,), generator=chance, device=device)
+    else:
+        flat = torch.randint(0, layout.elements, (PLACES,), generator=_chance(device), device=device)
     offsets, width = _offsets(layout, flat)
     return Places(flat, offsets // width)
 
@@ -138,7 +203,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Elements at `places` of one output of all calls. `words` has the shape (calls, places)."""
+    """Elements at `places` of one output of all calls, as in `Places`. `words` has the shape (calls, places)."""
 
     layout: TensorValue
     places: torch.Tensor
@@ -146,8 +211,9 @@ class _Rows:
     words: torch.Tensor
 
     def of(self, call: int) -> Kept:
-        rows = self.words[call].contiguous().view(torch.uint8).view(len(self.places), -1)
-        return Kept(self.sources(call), self.layout, rows, self.places)
+        places = self.places if self.places.dim() == 1 else self.places[call]
+        rows = self.words[call].contiguous().view(torch.uint8).view(len(places), -1)
+        return Kept(self.sources(call), self.layout, rows, places)
 
 
 @dataclass(frozen=True)
@@ -197,7 +263,7 @@ def gather(
         if ((mapped - lowest) % width).any():
             return None
         first = torch.from_numpy((mapped - lowest) // width).to(where.flat.device)
-        words = _everything_from(ordered, lowest, width)[first[:, None] + where.elements[None, :]]
+        words = _everything_from(ordered, lowest, width)[first[:, None] + where.elements]
         sources = _sources([int(one) for one in named], [ordered[which] for which in at])
         found.append(_Rows(leaf, where.flat, sources, words))
     return Gathered(tuple(found))
@@ -225,10 +291,13 @@ _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: to
 """A type of each width of an element, to move them by."""
 
 
-def keep(source: Source, layout: TensorValue, *, whole: bool) -> Kept:
-    """What an output that is laid out like this holds now. Raises OSError where there is no memory."""
+def keep(source: Source, layout: TensorValue, *, whole: bool, wanted: torch.Tensor | None = None) -> Kept:
+    """What an output that is laid out like this holds now, also at the places that are `wanted` where not all is kept.
+
+    Raises OSError where there is no memory.
+    """
     if not whole:
-        places = places_in(layout, torch.device("cpu")).flat
+        places = places_of(layout, torch.device("cpu"), 1, {0: wanted}).flat.reshape(-1)
         return Kept(source, layout, source.read_at(*_offsets(layout, places)), places)
     size = layout.span * element_size(layout.dtype)
     try:

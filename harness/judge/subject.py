@@ -1,6 +1,6 @@
 """Subject: what the judge judges. In earnest a sandboxed process, in tests a plain function."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -97,6 +97,9 @@ class Subject(Protocol):
         that it is done all of its tasks are told to stop. On a device what that may still change is read, on the host
         all tasks are waited for; the round takes until then.
         """
+
+    def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:
+        """Of large outputs of these calls of the next round keep these elements as well: flat indices, by tensor."""
 
     def settle(self) -> None:
         """Wait until all of a subject that is held has stopped."""

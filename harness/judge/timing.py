@@ -175,6 +175,8 @@ class Written:
     kind: str
 
 
+Mark = Callable[[Subject, Sequence[Written]], frozenset[int]]
+"""Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
 
@@ -213,16 +215,19 @@ def measure(
     verify: Verify | None = None,
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
+    mark: Mark = lambda subject, written: frozenset(),
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
 
     `draw` makes the arguments of one call of a kind: `base`, or one of `kinds`, which half of the rounds have where
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
-    have been taken; where it is None nothing is verified. `intact` is asked about slots that the reference saw.
+    have been taken, and those that `mark` named before; where it is None nothing is verified.
+    `intact` is asked about slots that the reference saw.
     `tight`: what both need does not fit into memory. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
         clock = _Clock(candidate, base, draw, device, verify, intact, choose)
+        clock.mark = mark
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()
@@ -479,6 +484,7 @@ class _Clock:
         self._verify, self._intact, self._choose = verify, intact, choose
         self._chance = random.SystemRandom()
         self._unsettled = 0
+        self.mark: Mark = lambda subject, written: frozenset()
         self.evict_s: dict[int, list[float]] = {}
 
     def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
@@ -565,11 +571,12 @@ class _Clock:
         look: bool = False,
     ) -> bool:
         """One round on what is written. False where it was to be verified and could not be: it does not count."""
+        marked = self.mark(side.subject, written) if written and side is self._candidate else frozenset()
         seconds, device_ms, seed = self._timed(side, order, order)
         settled = True
         if written and self._verify:
             taken = len(samples.round_s) if samples is not None else 0
-            chosen = {call: written[call] for call in sorted(set(self._choose(len(order), taken)))}
+            chosen = {call: written[call] for call in sorted({*self._choose(len(order), taken), *marked})}
             settled = self._verified(side, chosen, seed)
         if look or not settled:
             side.subject.survey(range(len(order)))

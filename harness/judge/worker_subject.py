@@ -5,6 +5,7 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 
 import os
 import time
+from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,7 +16,18 @@ from harness.errors import DeviceError, SandboxError
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.reading import bytes_of_copy, read_output, spreads
-from harness.judge.snapshot import Allocation, Gathered, Kept, Mapping, Source, gather, keep, mappings_of, places_in
+from harness.judge.snapshot import (
+    Allocation,
+    Gathered,
+    Kept,
+    Mapping,
+    Places,
+    Source,
+    gather,
+    keep,
+    mappings_of,
+    places_of,
+)
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.judge.tensors import leaves
 from harness.judge.worker_conversation import Conversation
@@ -101,6 +113,7 @@ class WorkerSubject:
         self._freezer = conversation.freezer()
         self._freezes = self._strays = 0
         self._gathered: Gathered | None = None
+        self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
         self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
         self._kept: dict[int, dict[int, list[Kept]]] = {}
@@ -175,7 +188,7 @@ class WorkerSubject:
         self._gathered, self._kept = None, {}
         request = Go(slots=tuple(slots), seed=seed)
         gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
-        places = [places_in(leaf, self._device) for leaf in self._layout] if gathers else []
+        places = self._places(len(slots)) if gathers else []
         started = time.monotonic()
         stop = self._halt if hold else lambda: None
         self._done = self._talk.ask_round(request, seconds=self._call_s, spin_s=self._spin_s, stop=stop)
@@ -184,6 +197,20 @@ class WorkerSubject:
             torch.cuda.synchronize()
         device_ms = self._done.device_ms if self._device.type == "cuda" else None
         return Round(time.monotonic() - started, len(slots), device_ms)
+
+    def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
+        self._wanted = dict(places)
+
+    def _wanted_of(self, call: int, index: int) -> torch.Tensor | None:
+        wanted = self._wanted.get(call, ())
+        return wanted[index] if index < len(wanted) else None
+
+    def _places(self, calls: int) -> list[Places]:
+        """Where to look in each output of so many calls."""
+        return [
+            places_of(leaf, self._device, calls, {call: self._wanted_of(call, index) for call in self._wanted})
+            for index, leaf in enumerate(self._layout)
+        ]
 
     def _allocations(self) -> list[Allocation]:
         """Device memory that outputs may lie in, by its addresses in the worker."""
@@ -223,18 +250,18 @@ class WorkerSubject:
             self._kept[call] = {}
             if len(addresses) != len(self._layout):  # that of the outputs described last
                 raise Unsettled
-            for address, leaf in zip(addresses, self._layout, strict=True):
-                kept = self._keep(address, leaf, whole=whole)
+            for index, (address, leaf) in enumerate(zip(addresses, self._layout, strict=True)):
+                kept = self._keep(address, leaf, whole=whole, wanted=self._wanted_of(call, index))
                 if kept is not None:  # several outputs may begin at one address
                     self._kept[call].setdefault(address, []).append(kept)
         if self._freezer.ran():
             raise Unsettled
 
-    def _keep(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
+    def _keep(self, address: int, leaf: TensorValue, *, whole: bool, wanted: torch.Tensor | None) -> Kept | None:
         """What is at an address of the host now; None where nothing can be, by what was described so far."""
         source = self._in_sets(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
         with suppress(OSError):  # what is described afterwards tells why
-            return keep(source, leaf, whole=whole and not spreads(leaf)) if leaf.elements else None
+            return keep(source, leaf, whole=whole and not spreads(leaf), wanted=wanted) if leaf.elements else None
         return None
 
     def _locate_sets(self) -> None:

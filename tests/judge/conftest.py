@@ -1,7 +1,7 @@
 """A subject that is a plain function, so that all of the judge's logic runs on a CPU without a process."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -27,6 +27,7 @@ class FunctionSubject:
         self._inputs: list[list[Any]] = []
         self._outputs: list[Any] = []
         self.rounds = 0
+        self.looked_at: list[Mapping[int, Sequence[Any]]] = []
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         self._model = self._build(seed)
@@ -56,6 +57,9 @@ class FunctionSubject:
         with torch.no_grad():
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))
+
+    def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:
+        self.looked_at.append(places)
 
     def snapshot(self, calls: Sequence[int]) -> None:
         pass
@@ -107,9 +111,10 @@ def bench() -> Bench:
 def judge_function(bench: Bench) -> Callable[..., Finding]:
     """Judge a Python function or a factory of models against a problem's source, timed if asked."""
 
-    def run(source: str, forward: Any, *, timed: bool = False, models: bool = False) -> Finding:
+    def run(source: str, forward: Any, *, timed: bool = False, models: bool = False, looked_at: Any = None) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)
+        candidate.looked_at = candidate.looked_at if looked_at is None else looked_at
 
         @contextmanager
         def reference() -> Iterator[FunctionSubject]:

@@ -302,3 +302,28 @@ def test_what_a_disagreement_says_is_bounded(judge_function):
     finding = judge_function(RELU, lambda x: Opaque("A" * 1_000_000))
     assert finding.verdict.reason == "structure"
     assert len(finding.verdict.detail) < 5_000
+
+
+RARE = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x == 7
+def get_inputs():
+    return [torch.randint(0, 20000, (200, 200))]
+def get_init_inputs():
+    return []
+"""
+
+
+def test_calls_are_looked_at_where_outputs_are_not_what_they_nearly_all_are(judge_function):
+    looked_at = []
+    assert judge_function(RARE, lambda x: x == 7, timed=True, looked_at=looked_at).verdict.kind == "correct"
+    assert len(looked_at) >= 10
+    assert any(places[0] is not None for looked in looked_at for places in looked.values())
+
+
+def test_nothing_is_computed_before_rounds_of_ordinary_outputs(judge_function):
+    looked_at = []
+    judge_function(RARE.replace("x == 7", "x % 7"), lambda x: x % 7, timed=True, looked_at=looked_at)
+    assert not looked_at

@@ -8,7 +8,17 @@ import pytest
 import torch
 
 from harness.judge import snapshot as kept
-from harness.judge.snapshot import PLACES, Allocation, Source, gather, keep, mappings_of, places_in
+from harness.judge.snapshot import (
+    PLACES,
+    Allocation,
+    Source,
+    gather,
+    keep,
+    mappings_of,
+    places_in,
+    places_of,
+    rare_places,
+)
 from harness.transport.memory import HostArena
 from harness.transport.values import TensorValue
 
@@ -151,3 +161,70 @@ def test_words_tell_nothing_of_an_output_that_repeats_its_elements():
     room = torch.zeros(200, 150)
     found = keep(source_of(room, mapped=True), layout_of(room), whole=False)
     assert found.as_laid_out(layout_of(room[:1].expand(200, 150))) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.float16, torch.int64])
+@pytest.mark.parametrize("rare", [1, 40, 3 * PLACES])
+def test_half_of_the_places_are_where_an_output_is_not_what_nearly_all_of_it_is(dtype, rare):
+    output = torch.zeros(1 << 12, 1 << 11).to(dtype)
+    at = torch.randperm(output.numel())[:rare]
+    output.view(-1)[at] = 1
+    found = rare_places(output)
+    assert len(found) == PLACES // 2
+    assert bool((output.view(-1)[found] == 1).all())
+    assert len(found.unique()) >= min(rare, 3000)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        torch.zeros(100_000),  # nowhere is anything else
+        torch.randn(100_000),
+        torch.zeros(50),
+        torch.zeros(100_000, dtype=torch.complex64),
+        torch.zeros(100_000, dtype=torch.float8_e5m2),
+    ],
+)
+def test_where_random_places_tell_enough_or_none_is_another_there_are_no_rare_ones(output):
+    assert rare_places(output) is None
+
+
+def test_nearly_all_is_told_of_a_transposed_tensor_by_its_own_order():
+    output = torch.zeros(300, 1000)
+    output[7, 11] = 5
+    assert set(rare_places(output.t()).tolist()) == {11 * 300 + 7}
+
+
+def test_places_that_are_wanted_of_a_call_are_gathered_of_that_call(monkeypatch):
+    monkeypatch.setattr(kept, "device_bytes", from_address)
+    outputs = [torch.zeros(200, 200) for _ in range(3)]
+    outputs[1][123, 45] = 7
+    worker = 1 << 40
+    allocations = [
+        Allocation(worker * (at + 1), one.nbytes, str(at), one.view(torch.uint8).view(-1))
+        for at, one in enumerate(outputs)
+    ]
+    layout = layout_of(outputs[0])
+    places = places_of(
+        layout, torch.device("cpu"), 3, {1: rare_places(outputs[1]), 2: None, 9: rare_places(outputs[1])}
+    )
+    found = gather([[one.base] for one in allocations], [layout], [places], allocations)
+    sevens = [int((found.of(call)[worker * (call + 1)][0].sampled().values == 7).sum()) for call in range(3)]
+    assert sevens[1] >= PLACES // 2
+    assert sevens[0] == sevens[2] == 0
+    sampled = found.of(1)[worker * 2][0].sampled()
+    assert torch.equal(sampled.values, outputs[1].view(-1)[sampled.places])
+
+
+def test_places_that_are_wanted_of_an_output_of_another_size_are_not_taken():
+    layout = layout_of(torch.zeros(100, 100))
+    assert places_of(layout, torch.device("cpu"), 2, {0: torch.tensor([50_000])}).flat.dim() == 1
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_places_that_are_wanted_are_kept_on_the_host(mapped):
+    room = torch.zeros(400, 300)
+    room[3, 4] = 9
+    wanted = rare_places(room)
+    found = keep(source_of(room, mapped=mapped), layout_of(room), whole=False, wanted=wanted).sampled()
+    assert int((found.values == 9).sum()) >= PLACES // 2

@@ -60,6 +60,8 @@ class Recorder:
 
     def survey(self, calls): ...
 
+    def look_at(self, places): ...
+
     def outputs(self, calls, *, like=None):
         self.frozen = False
         return [None for _ in calls]
