@@ -72,6 +72,9 @@ uses the device (H200, 7 us instead of 8); on a host without one it is so many m
 share its cores. What is left below is what a candidate that slows the reference can gain."""
 VALUES_SLACK = 0.03
 """By so much, beyond the noise of both, one sort of contents may look better before the other counts alone."""
+KIND_ROUNDS, MUCH_WORSE = 8, 0.25
+"""A kind of contents counts alone once it had so many rounds. One that looks worse by more than the slack gets them,
+and where it does by more than this share up to three times the time for that."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 WAKE_S = 3e-4
@@ -137,13 +140,15 @@ class Device(Protocol):
 class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
-    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies.
+    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
+    names what they were.
     """
 
     round_s: list[float] = field(default_factory=list)
     device_ms: list[float] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     nominal: list[bool] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -253,6 +258,7 @@ class _Turns:
         self._last: Side | None = None
         self._first, self._second = candidate, reference
         self._coming: list[str] = []
+        self._bag: list[str] = []
         self._empty_s: float | None = None
         self.count = candidate.sets.count
         self.mine, self.theirs = Samples(), Samples()
@@ -295,11 +301,34 @@ class _Turns:
             self._round(side, kind, self.mine if side is self._candidate else self.theirs)
 
     def _next_kind(self) -> str:
-        """The base kind and one of the others in turn, in an order that nothing can know."""
+        """The base kind and one of the others in turn, in an order that nothing can know.
+
+        Of the others each comes once before one comes again, but for one that looks worse than the rest.
+        """
         if not self._coming:
-            self._coming = [self._base, self._chance.choice(self._others)] if self._others else [self._base]
+            if not self._bag:
+                self._bag = self._chance.sample(self._others, len(self._others))
+            suspect = self._suspect()
+            other = [suspect] if suspect in self._others else [self._bag.pop()] if self._bag else []
+            self._coming = [self._base, *(kind for kind in other if kind is not None)]
             self._chance.shuffle(self._coming)
         return self._coming.pop()
+
+    def _suspect(self, by: float = VALUES_SLACK) -> str | None:
+        """A kind of too few rounds to count alone that so far looks worse than the rest by more than this share."""
+        if not self.mine.kinds:
+            return None
+        hand_over_s = self.hand_over_s()
+        mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in (self.mine, self.theirs))
+        ratios: dict[str, list[float]] = {}
+        for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
+            ratios.setdefault(kind, []).append(above / below)
+        for kind, of_kind in ratios.items():
+            rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
+            few = 2 <= len(of_kind) < KIND_ROUNDS and len(rest) >= 2
+            if few and median(rest) > median(of_kind) * (1 + by):
+                return kind
+        return None
 
     def _round(self, side: Side, kind: str, samples: Samples | None = None, *, look: bool = False) -> None:
         if self._tight:
@@ -322,8 +351,12 @@ class _Turns:
         speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
         width = (speedup.high - speedup.low) / speedup.value
         short = self._plan.singles and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
-        patience = LAUNCH_PATIENCE if short and width > LAUNCH_WIDTH else 1.0
-        return width <= INTERVAL_WIDTH or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
+        much_worse = self._suspect(MUCH_WORSE) is not None
+        patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
+        covered = self._suspect() is None and {self._base, *self._others} <= set(self.mine.kinds)
+        return (
+            (covered and width <= INTERVAL_WIDTH) or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
+        )
 
 
 def beside_and_alone(
@@ -401,19 +434,32 @@ def _take_over(side: Side, other: Side) -> None:
 
 
 def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> tuple[Interval, list[int]]:
-    """The speed-up, and the rounds that it was taken from: where one sort of contents is worse, those of that alone."""
+    """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
+
+    Held against the rest are what `get_inputs` draws, the others together, and each kind of `KIND_ROUNDS` rounds.
+    """
     mine_ms, theirs_ms = (samples.call_ms(hand_over_s, count) for samples in (mine, theirs))
 
     def over(rounds: list[int]) -> Interval:
         return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds])
 
+    def median_over(rounds: list[int]) -> float:
+        return median([theirs_ms[at] / mine_ms[at] for at in rounds])
+
     everything = list(range(len(mine_ms)))
-    nominal = [at for at in everything if mine.nominal[at]]
-    others = [at for at in everything if not mine.nominal[at]]
-    for better, worse in ((nominal, others), (others, nominal)):
-        if better and worse and over(better).low > over(worse).high * (1 + VALUES_SLACK):
-            return over(worse), worse
-    return over(everything), everything
+    sorts = [[at for at in everything if mine.nominal[at] == nominal] for nominal in (True, False)]
+    for kind in sorted(set(mine.kinds)):
+        of_kind = [at for at in everything if mine.kinds[at] == kind]
+        if len(of_kind) >= KIND_ROUNDS:
+            sorts.append(of_kind)
+    found: list[tuple[Interval, list[int]]] = []
+    for worse in sorts:
+        better = sorted(set(everything) - set(worse))
+        if not better or not worse or median_over(better) <= median_over(worse) * (1 + VALUES_SLACK):
+            continue  # what follows takes long, and an interval holds its median
+        if over(better).low > over(worse).high * (1 + VALUES_SLACK):
+            found.append((over(worse), worse))
+    return min(found, key=lambda one: one[0].value) if found else (over(everything), everything)
 
 
 def _timing(
@@ -585,6 +631,7 @@ class _Clock:
         if samples is not None and settled:
             samples.round_s.append(seconds)
             samples.nominal.append(kind == self._base)
+            samples.kinds.append(kind)
             if device_ms is not None:
                 samples.device_ms.append(device_ms / len(order))
             reading = self._device.read()

@@ -1,7 +1,9 @@
 """Rounds: what is written when, what is verified, and what the clock makes of it."""
 
+import math
 import random
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +13,18 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
-from harness.judge.timing import Plan, Reading, Samples, Side, beside_and_alone, conditions, measure, sets_for
+from harness.judge.timing import (
+    Plan,
+    Reading,
+    Samples,
+    Side,
+    _stated,
+    _Turns,
+    beside_and_alone,
+    conditions,
+    measure,
+    sets_for,
+)
 from harness.schema import Interval
 from harness.transport.memory import HostArena
 
@@ -433,3 +446,50 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
     patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change)
     usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change)
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
+
+
+class Chances:
+    """A clock of a host whose rounds vary, on which a candidate takes half the time but on some kinds of contents."""
+
+    def __init__(self, candidate, seed, noise, slow):
+        self._candidate, self._noise, self._slow = candidate, noise, slow
+        self._chance = random.Random(seed)
+
+    def round(self, side, kind, samples, *, look=False):
+        seconds = 1e-2 * math.exp(self._chance.gauss(0, self._noise))
+        if side is self._candidate and self._slow and kind not in self._slow:
+            seconds /= 2
+        samples.round_s.append(seconds)
+        samples.nominal.append(kind == "nominal")
+        samples.kinds.append(kind)
+
+
+def stated_by(seed, noise, slow):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    turns = _Turns(Chances(sides[0], seed, noise, slow), *sides, kinds, Plan(budget_s=1.5), tight=False)
+    turns._empty_s, taken_s = 0.0, 0.0
+    while not turns.suffice(taken_s):
+        turns.block()
+        taken_s += 0.04
+    speedup, rounds = _stated(turns.mine, turns.theirs, 0.0, 10)
+    return speedup.value, len(rounds), turns
+
+
+@pytest.mark.parametrize("slow", [("ties", "huge"), ("huge",), ("nominal",)])
+@pytest.mark.parametrize("noise", [0.003, 0.02])
+def test_what_is_worse_on_one_kind_of_contents_alone_counts_as_on_that(slow, noise):
+    assert all(stated_by(seed, noise, slow)[0] < 1.1 for seed in range(4))
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.02, 0.06])
+def test_rounds_that_vary_by_chance_count_together(noise):
+    for seed in range(4):
+        _, rounds, turns = stated_by(seed, noise, ())
+        assert rounds == len(turns.mine.round_s)
+
+
+def test_every_kind_of_contents_is_timed_before_rounds_suffice():
+    _, rounds, turns = stated_by(0, 0.001, ())
+    assert set(turns.mine.kinds) == {"nominal", "signed", "wide", "narrow", "ties", "huge"}
+    assert rounds <= 24
