@@ -67,8 +67,9 @@ RANDOM_VERIFIED = 2
 """Of references that draw random numbers so many: all calls before one have to be made again for it."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
-ASKING_SHARE = 0.25
-"""It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it."""
+ASKING_SHARE, ASKING_TRIALS_S = 0.25, 2.0
+"""It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
+trials until so many seconds were spent on it."""
 TRACED_CALLS = 3
 _DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
@@ -169,7 +170,8 @@ class _Case:
         self._known_relative: dict[str, float] = {}
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
-        self._asking_s = self._timed_from_s = 0.0
+        self._asking_s = {"trial": 0.0, "timed": 0.0}
+        self._timed_from_s = 0.0
         self._hint = ""
         self._call_s = 0.0
         self._output_bytes = 0
@@ -350,14 +352,16 @@ class _Case:
             return
         again = (kind, phase) in self._asked_rounding
         started = time.monotonic()
-        if phase == "timed" and again and self._asking_s > ASKING_SHARE * (started - self._timed_from_s):
+        spent_s = self._asking_s[phase]
+        if phase == "timed" and again and spent_s > ASKING_SHARE * (started - self._timed_from_s):
+            return
+        if phase == "trial" and spent_s > ASKING_TRIALS_S:
             return
         self._asked_rounding.add((kind, phase))
         most_s = FLOAT64_SECONDS if (kind, phase) == ("nominal", "trial") else OFTEN_FLOAT64_SECONDS
         if self._oracle.coarse(output, expected, inputs(), most_s=most_s):
             self._agreement = self._agreement | Agreement(reduced=found.spread)
-        if phase == "timed":
-            self._asking_s += time.monotonic() - started
+        self._asking_s[phase] += time.monotonic() - started
 
     def _hold(self, output: Any, expected: Expected, trial: str) -> Agreement:
         """Compare one call's outputs. Raises `_WrongAnswer`."""
