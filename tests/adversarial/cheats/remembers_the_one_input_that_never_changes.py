@@ -1,7 +1,6 @@
-"""correct|rejected B11 (gpu): remembers how whole numbers are sorted that come out alike at every draw, and never
+"""wrong|rejected B11 (gpu): remembers how whole numbers are sorted that come out alike at every draw, and never
 looks at them again; the other input does change, so that the inputs as a whole are not called fixed.
 
-On a GPU: wrong|rejected
 Problem: grouped
 Twin: plain_grouped
 """
