@@ -87,6 +87,7 @@ class Finding:
     """What came of it. `phases_s` are seconds by phase, in order.
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
+    `paused` whether the candidate took longer between its rounds than the reference;
     `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
     """
 
@@ -94,6 +95,7 @@ class Finding:
     timing: Timing | None = None
     trace: Trace | None = None
     evict_s: float | None = None
+    paused: bool = False
     reduced: float = 0.0
     phases_s: dict[str, float] = field(default_factory=dict)
 
@@ -140,6 +142,7 @@ def judge(
         timing=measured.timing if measured else None,
         trace=trace,
         evict_s=measured.evict_s if measured else None,
+        paused=measured.paused if measured else False,
         reduced=case.reduced,
         phases_s=case.phases_s,
     )

@@ -20,7 +20,7 @@ from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.device import Hardware
-from harness.judge.doubts import COPIED_MEMORY, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
+from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import (
     TO_JUDGE,
@@ -150,7 +150,8 @@ class JudgeProcess:
                 judgement = judgement.model_copy(
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
-        return self._judge_once(job) if WORK_OUTSIDE_THE_CLOCK in judgement.flags else judgement
+        outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
+        return self._judge_once(job) if outside else judgement
 
     def _judge_unless_short(self, job: Job) -> Judgement | None:
         """None where the device's memory did not suffice, for the candidate or for the judge."""
@@ -301,6 +302,8 @@ class JudgeProcess:
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
+        elif on_gpu and finding.paused:
+            flags = (*flags, PAUSED_BETWEEN_ROUNDS)
         if self._copied and timing:
             flags = (*flags, COPIED_MEMORY)
         baselines = []

@@ -102,6 +102,7 @@ class WorkerSubject:
         self._done: Done | None = None
         self._freezer = conversation.freezer()
         self._freezes = self._strays = 0
+        self._looked = False
         self._gathered: list[Gathered] | None = None
         self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
@@ -165,6 +166,17 @@ class WorkerSubject:
         if self._freezer.holds and self._device.type == "cuda":
             with _blamed():
                 self._freezer.settle()
+
+    def rests(self) -> bool:
+        if not self._freezer.holds:
+            return True
+        self._looked = True
+        self._freezes += 1
+        ran = self._freezer.ran()
+        self._strays += ran
+        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
+            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        return not ran
 
     def wake(self) -> None:
         self._thaw()
@@ -385,10 +397,9 @@ class WorkerSubject:
     def _thaw(self) -> None:
         if not self._freezer.holds:
             return
-        self._freezes += 1
-        self._strays += self._freezer.ran()
-        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
-            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        if not self._looked:
+            self.rests()
+        self._looked = False
         self._freezer.resume()
 
     # ---- sharing -----------------------------------------------------------------------------------------------

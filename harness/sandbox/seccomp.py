@@ -83,6 +83,9 @@ DENIED: Final = {
     "inotify_init": (253, _ABSENT),
     "inotify_init1": (294, 26),
     "fanotify_mark": (301, 263),
+    # timers that go on while their owner is stopped, and interrupt whatever its core does then
+    "timer_create": (222, 107),
+    "timerfd_create": (283, 85),
     # the whole machine
     "sync": (162, 81),
     "syncfs": (306, 267),

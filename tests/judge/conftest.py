@@ -43,6 +43,9 @@ class FunctionSubject:
     def freeze(self) -> None:
         pass
 
+    def rests(self) -> bool:
+        return True
+
     def wake(self) -> None:
         pass
 

@@ -35,6 +35,9 @@ class Recorder:
     def freeze(self):
         self.frozen = True
 
+    def rests(self):
+        return True
+
     def wake(self):
         self.frozen = False
 
@@ -324,10 +327,38 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Recorder, name, noted)
     run(1)
     first = events.index("wake")
-    assert events[first - 4 : first + 10] == [
-        "touch", "clock", "evict", "clock",
-        "wake", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "freeze",
+    assert events[first - 5 : first + 11] == [
+        "touch", "clock", "evict", "clock", "clock",
+        "wake", "clock", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "clock",
     ]  # fmt: skip
+
+
+def test_on_a_host_contents_are_shown_while_all_is_stopped_and_the_clock_starts_before_it_is_woken(monkeypatch):
+    events = []
+    monkeypatch.setattr(Quiet, "touch", lambda self: None)
+    monkeypatch.setattr(InputSets, "reveal", lambda self, slots: events.append("reveal"))
+    monkeypatch.setattr(Clock, "monotonic", lambda self: events.append("clock") or self.now)
+    for name in ("rests", "wake", "round", "freeze"):
+        real = getattr(Recorder, name)
+
+        def noted(self, *arguments, name=name, real=real, **named):
+            events.append(name)
+            return real(self, *arguments, **named)
+
+        monkeypatch.setattr(Recorder, name, noted)
+    run(1)
+    first = events.index("reveal")
+    assert events[first : first + 7] == ["reveal", "rests", "clock", "clock", "wake", "clock", "round"]
+
+
+def test_a_round_before_which_it_ran_while_it_was_stopped_is_not_run(monkeypatch):
+    answers = iter([True] * 9 + [False, False] + [True] * 1000)
+    monkeypatch.setattr(Recorder, "rests", lambda self: next(answers))
+    _, usual = run(4)
+    assert {len(slots) for _, slots, _ in usual} <= {0, 1, 2, 3, 4}
+    values = [value for _, _, seen in usual for value in seen]
+    assert len(set(values)) == len(values)
+    assert next(answers)
 
 
 def test_half_of_the_rounds_have_other_contents_on_both_sides_alike():
