@@ -132,6 +132,7 @@ class WorkerSubject:
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def attach(self, sets: InputSets) -> None:
+        self._thaw()
         self._freezes = self._strays = 0
         arena, base = self._attach(sets.arena)
         self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
