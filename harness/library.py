@@ -55,8 +55,8 @@ def load_submission(submission: str | Path) -> Submission:
     """
     if isinstance(submission, Path):
         return read_submission(submission)
-    sha256 = hashlib.sha256(submission.encode("utf-8", "replace")).hexdigest()
-    return Submission(path=TEXT, sha256=sha256, text=submission)
+    content = submission.encode("utf-8", "replace")  # as the client sends it: halves of characters can be kept nowhere
+    return Submission(path=TEXT, sha256=hashlib.sha256(content).hexdigest(), text=content.decode())
 
 
 Answer = str | Path | Submission

@@ -116,6 +116,13 @@ def test_a_submission_is_a_path_or_text(tmp_path: Path) -> None:
         load_submission(Path("no such file"))
 
 
+def test_half_a_character_in_a_text_leaves_a_record_that_can_be_written_down(evaluator: Evaluator) -> None:
+    record = evaluator.evaluate("```\ud800\nimport torch\n```\n", PROBLEM)
+    assert record.verdict.kind == "failed"
+    assert '"language":"?"' in record.model_dump_json()
+    assert load_submission("\ud800").text == "?"
+
+
 @pytest.mark.parametrize("text", ["", "I cannot do this.", "/etc/passwd", "\n"])
 def test_text_is_never_a_file_and_one_without_code_is_a_record(evaluator: Evaluator, text: str) -> None:
     verdict = evaluator.evaluate(text, PROBLEM).verdict
