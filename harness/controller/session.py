@@ -202,7 +202,8 @@ class JudgeSeat:
             opening.enter_context(process)
             self._process: Trusted = process
             try:
-                channel.send(Seat(gpu=self.device.gpu, core=self.device.core, copied=self.device.copied))
+                device = self.device
+                channel.send(Seat(gpu=device.gpu, name=device.name, core=device.core, copied=device.copied))
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None
