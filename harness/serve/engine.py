@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import json
 import math
 import threading
 import time
@@ -21,7 +20,7 @@ from harness.controller.scheduler import run as run_stages
 from harness.errors import HarnessError, MachineError, ProblemError, SandboxError
 from harness.library import load_submission
 from harness.schema import Problem, Record
-from harness.serve.asked import RANKS, Asked, NeedsToken, Work, summary_of
+from harness.serve.asked import RANKS, Asked, NeedsToken, Work
 from harness.serve.bench import Bench
 from harness.serve.jobs import Job, Jobs, QueueFull, State, Taken
 from harness.settings import Settings
@@ -174,6 +173,13 @@ class Engine:
                 self._news.notify()
         return work.id, taken
 
+    def named(self, name: str) -> Problem:
+        """The catalogue's problem of that name, which is never a path. Raises ProblemError, which says nothing else."""
+        try:
+            return self._named(name)
+        except ProblemError:
+            raise ProblemError(f"there is no problem {name[:200]!r} here, or several") from None
+
     def cancel(self, id: str) -> None:
         """Cancel what is queued at once, what runs before it gets a device. What is judged already is left to end."""
         if self.jobs.cancel(id):
@@ -227,10 +233,7 @@ class Engine:
             if not trusted:
                 raise NeedsToken("a problem's own source is only taken with a token: name one of the server's")
             return text_problem(asked.problem)
-        try:
-            return self._named(asked.problem)
-        except ProblemError:
-            raise ProblemError(f"there is no problem {asked.problem[:200]!r} here, or several") from None
+        return self.named(asked.problem)
 
     # The engine's thread
 
@@ -406,7 +409,7 @@ def _why_not(evaluated: Evaluated, job: Job) -> str | None:
 
 
 def _finish(jobs: Jobs, record: Record) -> None:
-    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=json.dumps(summary_of(record)))
+    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=record.summary().model_dump_json())
 
 
 def _reconcile(jobs: Jobs, run: Run) -> None:
