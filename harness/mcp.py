@@ -14,7 +14,6 @@ import io
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -76,14 +75,12 @@ class Here:
         self._catalog = open_catalog(problems)
         self._sources, self._settings = sources, settings
         self._records: OrderedDict[str, Record] = OrderedDict()
-        self._evaluator = partial(Evaluator, device=device, problems=problems)
-        self._evaluators: dict[Precision, Evaluator] = {}
-        self._closing = ExitStack()
+        self._evaluator = Evaluator(device=device, settings=settings, problems=problems)
 
     async def judge(self, submission: str, problem: str, precision: Precision | None) -> tuple[str, Record]:
         asked = self._problem(problem)
-        evaluator = self._of(precision or self._settings.precision)
-        record = await evaluator.aevaluate(submission, asked)
+        chosen = self._settings.model_copy(update={"precision": precision or self._settings.precision})
+        record = await self._evaluator.aevaluate(submission, asked, settings=chosen)
         id = secrets.token_hex(6)
         self._records[id] = record
         while len(self._records) > REMEMBERED:
@@ -97,12 +94,6 @@ class Here:
             raise InputError("a problem's own source runs unconfined: name one of list_problems, or start harness mcp "
                              "with --problem-sources")  # fmt: skip
         return text_problem(text)
-
-    def _of(self, precision: Precision) -> Evaluator:
-        if precision not in self._evaluators:
-            settings = self._settings.model_copy(update={"precision": precision})
-            self._evaluators[precision] = self._closing.enter_context(self._evaluator(settings=settings))
-        return self._evaluators[precision]
 
     def names(self) -> list[str]:
         return list(self._catalog.files)
@@ -119,7 +110,7 @@ class Here:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._closing.close()
+        self._evaluator.close()
 
 
 class There:

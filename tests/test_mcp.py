@@ -147,8 +147,9 @@ def test_a_page_has_no_colours(served_record: Any) -> None:
 
 @pytest.fixture
 def served_record() -> Any:
-    from harness.schema import Correct, Device, ProblemRef, Record, SubmissionRef
     from serving import ENVIRONMENT, TIMING
+
+    from harness.schema import Correct, Device, ProblemRef, Record, SubmissionRef
 
     return Record(
         problem=ProblemRef(set="level1", name="19_ReLU", sha256="0" * 64),

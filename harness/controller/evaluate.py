@@ -67,16 +67,6 @@ def evaluate(
     return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
 
 
-def evaluate_or_record(
-    submission: Submission, problem: Problem, *, session: Session, settings: Settings
-) -> "Evaluated":
-    """Like `evaluate` for one of many: a fault of the machine's or of the problem's is in its record, never a score."""
-    draft = begin(submission, problem, session=session, settings=settings)
-    examine_or_note(draft, session=session)
-    with session.free_seat() as seat:
-        return settle_or_record(draft, session=session, seat=seat)
-
-
 @dataclass(frozen=True)
 class Evaluated:
     """A record, and what a person needs to doubt it: file name to text. `fault` is what made it `infrastructure`.
@@ -255,8 +245,13 @@ def settle_or_record(
     try:
         return settle(draft, session=session, seat=seat, on_phase=on_phase)
     except HarnessError as error:
-        evaluated = _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
-        return replace(evaluated, fault=error)
+        return noted(draft, error, seat=seat)
+
+
+def noted(draft: Draft, fault: HarnessError, *, seat: JudgeSeat) -> Evaluated:
+    """What was not judged through a fault, with a record that says so and is never a score."""
+    evaluated = _evaluated(draft, Infrastructure(detail=str(fault)), seat=seat, judgement=None)
+    return replace(evaluated, fault=fault)
 
 
 def drawn(audit: AuditChoice) -> bool:

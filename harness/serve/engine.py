@@ -32,6 +32,8 @@ FAULTS_IN_A_ROW = 3
 """After so many faults of the machine's with no verdict between them, everything that judges is started anew."""
 REOPEN_S = (1.0, 60.0)
 """The first and the longest pause before what could not be started is started again."""
+FORGET_EVERY_S = 600.0
+"""So often jobs are looked for that need be kept no longer."""
 _TURN_S = 0.2  # how long a builder without a job waits before it looks whether it is to stop
 
 OpenBench = Callable[[], AbstractContextManager[Bench]]
@@ -102,9 +104,13 @@ class Engine:
         catalog: Catalog,
         settings: Settings,
         most_queued: int,
+        keep_s: float | None = None,
         watcher: Watcher | None = None,
     ) -> None:
-        """`state` is the folder of the jobs and of the run; the server that writes it is the only one."""
+        """`state` is the folder of the jobs and of the run; the server that writes it is the only one.
+
+        `keep_s`: jobs that have ended are forgotten so many seconds after they were accepted; never where None.
+        """
         self.state, self.catalog, self.settings, self.most_queued = state, catalog, settings, most_queued
         self.watcher = watcher or Watcher()
         self.fault: str | None = None
@@ -113,6 +119,7 @@ class Engine:
         self._open_bench = open_bench
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
+        self._keep_s, self._look_again = keep_s, 0.0
         self._news = threading.Condition()
         self._stopping, self._ended, self._reopen = threading.Event(), threading.Event(), threading.Event()
         self._started: threading.Event = threading.Event()
@@ -287,6 +294,7 @@ class Engine:
 
     def _turns(self) -> Iterator[Job | None]:
         while not (self.draining or self._reopen.is_set()):
+            self._forget_the_old()
             job = self.jobs.claim()
             if job is None:
                 with self._news:
@@ -294,6 +302,11 @@ class Engine:
             else:
                 self.watcher.changed(job.id)
             yield job
+
+    def _forget_the_old(self) -> None:
+        if self._keep_s is not None and time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + min(FORGET_EVERY_S, self._keep_s)
+            self.jobs.forget(self._keep_s)
 
     def _prepare(self, bench: Bench, job: Job) -> _Prepared:
         if job.is_late:
