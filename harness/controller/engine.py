@@ -19,7 +19,7 @@ from harness.controller.batch import default_builders
 from harness.controller.evaluate import begin, examine, noted, settle
 from harness.controller.session import OnPhase, Session
 from harness.controller.turns import Turns
-from harness.errors import BusyError, DeadlineError, HarnessError
+from harness.errors import BusyError, DeadlineError, HarnessError, SandboxError
 from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 
@@ -94,14 +94,21 @@ class Engine:
         return self._judged(ask)
 
     def submit(self, ask: Ask) -> "Future[Record]":
-        """Queue it: its future, which may be cancelled until a device has begun. Raises BusyError for a full queue."""
+        """Queue it: its future, which may be cancelled until a device has begun.
+
+        Raises BusyError for a full queue, SandboxError where `close` came first.
+        """
         with self._news:
             if len(self._queue) >= self._most:
                 raise BusyError(f"{self._most} submissions wait already: ask again when some of them are judged")
             heapq.heappush(self._queue, (ask.rank, next(self._numbers), ask))
             self._open.add(ask.future)
         ask.future.add_done_callback(self._ended)
-        self._pool.submit(self._take)
+        try:
+            self._pool.submit(self._take)
+        except RuntimeError as error:  # what the pool raises once it was shut down
+            ask.future.cancel()
+            raise SandboxError("this was closed while it was asked: ask again") from error
         return ask.future
 
     def stream(self, asks: Iterable[Ask]) -> Iterator[tuple[int, Record]]:
@@ -152,10 +159,11 @@ class Engine:
             if not end.told:
                 ask.future.set_running_or_notify_cancel()
         except BaseException as error:  # noqa: BLE001  # it is raised where the future is asked
-            if ask.future.running() or ask.future.set_running_or_notify_cancel():
+            if _is_wanted(ask.future):
                 ask.future.set_exception(error)
         else:
-            ask.future.set_result(record)
+            if _is_wanted(ask.future):
+                ask.future.set_result(record)
 
     def _judged(self, ask: Ask) -> Record:
         draft = begin(ask.submission, ask.problem, session=self._session, settings=ask.settings)
@@ -173,6 +181,11 @@ class Engine:
             if not ask.noting:
                 raise
             return noted(draft, error, seat=seat).record
+
+
+def _is_wanted(future: "Future[Record]") -> bool:
+    """Whether nobody has cancelled it, which from now on nobody can."""
+    return future.running() or future.set_running_or_notify_cancel()
 
 
 def _finished(waiting: "dict[Future[Record], int]") -> Iterator[tuple[int, Record]]:

@@ -14,7 +14,7 @@ import pytest
 from harness.controller import engine as module
 from harness.controller.engine import RANKS, Ask, Engine
 from harness.controller.turns import Turns
-from harness.errors import BusyError, DeadlineError, DeviceError, HarnessError
+from harness.errors import BusyError, DeadlineError, DeviceError, HarnessError, SandboxError
 from harness.settings import Settings
 
 
@@ -164,6 +164,13 @@ def test_closing_cancels_what_no_device_has_begun_and_waits_for_the_rest(engine:
     assert held.result(0) == "of hold"
     assert all(future.cancelled() for future in others)
     assert bench.judged == ["hold"]
+
+
+def test_what_is_asked_after_the_end_is_refused_as_a_fault_of_the_machines(engine: Engine) -> None:
+    engine.close()
+    with pytest.raises(SandboxError, match="closed while it was asked"):
+        engine.submit(ask("late"))
+    assert engine.drain(0)
 
 
 def test_of_many_callers_who_cancel_and_come_too_late_each_gets_its_own(engine: Engine, bench: Bench) -> None:
