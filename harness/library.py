@@ -190,13 +190,18 @@ class Evaluator:
         if os.getpid() != self._holder:
             raise SandboxError("An Evaluator cannot be used in a fork of the process that made it: make one there.")
         with self._opening:
+            if self._engine is not None and self._engine.is_lost:
+                self.close()
             if self._engine is None:
                 session = self._closing.enter_context(open_session(self.device, self.settings))
                 self._engine = Engine(session, most_queued=self._most_queued)
             return self._engine
 
     def close(self) -> None:
-        """End the processes; what no device has begun is cancelled. A later `evaluate` starts them again."""
+        """End the processes; what no device has begun is cancelled. A later `evaluate` starts them again.
+
+        So does one after the processes were lost as a whole; what was asked meanwhile raises SandboxError.
+        """
         engine, self._engine = self._engine, None
         if engine is not None and os.getpid() == self._holder:
             engine.close()

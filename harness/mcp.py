@@ -117,6 +117,9 @@ class There:
     """Asks a `harness serve`, whose queue and store it shares with everybody else. HARNESS_TOKEN is shown to it."""
 
     def __init__(self, url: str) -> None:
+        """Raises InputError for what is no address; whether somebody is there is seen when it is asked."""
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"{url!r} is no address of a server: give one like {client.DEFAULT_URL}")
         self._url = url
 
     async def judge(self, submission: str, problem: str, precision: Precision | None) -> tuple[str, Record]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from serving import PROBLEM, Serve, bench, engines, problems, serve
 
+from harness.errors import InputError
 from harness.settings import Settings
 
 pytest.importorskip("mcp.server.mcpserver")
@@ -139,6 +141,18 @@ def test_the_command_speaks_on_its_standard_streams(problems: Path) -> None:
     found, again = asked(server, judge)
     assert found["summary"]["kind"] == "correct"
     assert again == found["report"]
+
+
+def test_without_the_package_the_command_says_what_brings_it() -> None:
+    script = "import sys; sys.modules['mcp'] = None; from harness.cli import main; main(['mcp'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'kernel-harness[mcp]'" in done.stderr
+
+
+def test_an_address_that_is_none_is_bad_input() -> None:
+    with pytest.raises(InputError, match="is no address"):
+        There("localhost")
 
 
 def test_a_page_has_no_colours(served_record: Any) -> None:

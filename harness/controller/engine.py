@@ -89,6 +89,11 @@ class Engine:
         self._news = threading.Condition()
         self._open: set[Future[Record]] = set()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process that everything is forked from is gone: nothing can be judged here any more."""
+        return not self._session.zygote.alive
+
     def evaluate(self, ask: Ask) -> Record:
         """Judge in the caller's own thread, which waits for its turns like the others. Raises HarnessError."""
         return self._judged(ask)

@@ -186,6 +186,21 @@ class Zygote:
         """Use a connection that was inherited."""
         return cls(socket.socket(fileno=fd))
 
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs; only its owner can tell, for others it is True."""
+        return self._process is None or self._process.poll() is None
+
+    def lives_on(self, seconds: float) -> bool:
+        """Whether its process still runs so many seconds from now; returns at once where it does not."""
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
     def ready(self) -> Confinement:
         """Wait for the imports; say what workers will get. Only for the owner. Raises SandboxError where they fail."""
         self._require_holder()

@@ -123,6 +123,31 @@ def test_a_zygote_that_is_killed_is_started_anew_and_its_job_judged(judging: Jud
     assert kind_of(engine, RIGHT.replace("min", "max")) == "wrong"
 
 
+@pytest.mark.parametrize("phase", ["load", "check", "time"])
+def test_a_zygote_that_is_killed_while_a_worker_runs_is_not_the_candidates_crash(judging: Judging, phase: str) -> None:
+    engine = judging(Saboteur(phase, 1, end_zygote))
+    assert kind_of(engine, RIGHT) == "correct"
+
+
+def test_a_zygote_that_is_killed_while_a_candidate_is_built_is_not_its_crash(
+    judging: Judging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saboteur = Saboteur()
+    engine = judging(saboteur)
+    build, first = Builder.build, [True]
+
+    def building(builder, request, *, deadline_s):  # type: ignore[no-untyped-def]
+        if first:
+            first.pop()
+            assert saboteur.session is not None
+            end_zygote(saboteur.session)
+        return build(builder, request, deadline_s=deadline_s)
+
+    monkeypatch.setattr(Builder, "build", building)
+    assert kind_of(engine, BUILDS) == "correct"
+    assert "tried-again" in saboteur.faults
+
+
 original = JudgeSeat._converse
 
 
@@ -155,6 +180,7 @@ def test_from_python_the_same_faults_are_exceptions_and_in_a_stream_no_scores(
     monkeypatch: pytest.MonkeyPatch, problems: Path
 ) -> None:
     left: list[bool] = []
+    build = Builder.build
     monkeypatch.setattr(JudgeSeat, "_converse", lambda seat, *asked: losing(original, seat, *asked, left=left))
     problem = problems / "level1/19_ReLU.py"
     with Evaluator(device="cpu", settings=QUICK) as evaluator:
@@ -166,8 +192,9 @@ def test_from_python_the_same_faults_are_exceptions_and_in_a_stream_no_scores(
         assert (record.verdict.kind, record.correct, record.speedup) == ("infrastructure", False, None)
         assert evaluator.evaluate(RIGHT, problem).correct
         assert evaluator._engine is not None
-        end_zygote(evaluator._engine._session)
-        with pytest.raises(HarnessError, match="prepared process"):
-            evaluator.evaluate(f"{RIGHT}# another\n", problem)
-        evaluator.close()
+        monkeypatch.setattr(Builder, "build", lambda *asked, **named: end_zygote(session) or build(*asked, **named))
+        session = evaluator._engine._session
+        with pytest.raises(HarnessError):
+            evaluator.evaluate(BUILDS, problem)
+        monkeypatch.setattr(Builder, "build", build)
         assert evaluator.evaluate(RIGHT, problem).correct
