@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -191,7 +191,8 @@ class Evaluator:
             raise SandboxError("An Evaluator cannot be used in a fork of the process that made it: make one there.")
         with self._opening:
             if self._engine is not None and self._engine.is_lost:
-                self.close()
+                with suppress(SandboxError):  # that they are lost is known
+                    self.close()
             if self._engine is None:
                 session = self._closing.enter_context(open_session(self.device, self.settings))
                 self._engine = Engine(session, most_queued=self._most_queued)
