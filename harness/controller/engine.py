@@ -92,7 +92,7 @@ class Engine:
     @property
     def is_lost(self) -> bool:
         """Whether the process that everything is forked from is gone: nothing can be judged here any more."""
-        return not self._session.zygote.alive
+        return not self._session.zygote.lives_on(0.0)
 
     def evaluate(self, ask: Ask) -> Record:
         """Judge in the caller's own thread, which waits for its turns like the others. Raises HarnessError."""
