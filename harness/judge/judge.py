@@ -69,17 +69,23 @@ _DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
+def _as_it_is() -> None:
+    """The device is nobody else's anyway."""
+
+
 @dataclass(frozen=True)
 class Bench:
     """The device as the judge uses it: memory to share, and what a clock needs.
 
-    `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed.
+    `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
+    before anything is timed, and returns when the device is this judge's alone.
     """
 
     device: torch.device
     make_arena: Callable[[int], Arena]
     clock: Device
     arena_copies: int = 3
+    take: Callable[[], None] = _as_it_is
 
 
 @dataclass
@@ -356,8 +362,9 @@ class _Case:
         """Time the candidate against the reference; a disturbed measurement is taken once more.
 
         Then a few calls under the candidate's own profiler, where that is wanted; then the candidate is ended, and the
-        reference timed alone.
+        reference timed alone. All of it with the device for this judge alone.
         """
+        self._bench.take()
         with self._phase("time"):
             self._use_weights(0)
             kinds = self._timed_kinds()

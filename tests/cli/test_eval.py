@@ -49,7 +49,8 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
     assert all({"rule", "severity", "detail"} <= flag.keys() for flag in record["flags"])
     assert record["flags"]
     assert record["sandbox"].keys() == {"layers", "missing"}
-    assert list(record["phases_s"]) == ["extract", "screen", "build", "audit", "load", "check", "time", "alone"]
+    phases = [phase for phase in record["phases_s"] if phase != "wait"]  # for another test that is timing
+    assert phases == ["extract", "screen", "build", "audit", "load", "check", "time", "alone"]
     assert {"torch", "cuda", "driver", "gpu", "host", "clocks"} <= record["environment"].keys()
     assert Record.model_validate(record).timing is not None
     assert "\x1b" not in stderr
