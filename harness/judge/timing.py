@@ -400,11 +400,12 @@ def beside_and_alone(
     mine, beside = measured.mine, measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
-    factor = _beyond(_slowed(beside, alone, hand_over_s, count), allowed, beside, alone)
-    if factor > 1.0 and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
+    slowed = _slowed(beside, alone, hand_over_s, count)
+    if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
         mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
-        factor = _beyond(_slowed(beside, alone, hand_over_s, count), allowed, beside, alone)
+        slowed = _slowed(beside, alone, hand_over_s, count)
+    factor = _beyond(slowed, allowed, beside, alone)
     singles = None
     if measured.singles is not None:
         open_s = min(max(timing.hand_over_ms / 1e3 - alone_s, 0.0), HAND_OVER_OPEN_MS / 1e3) + SLOWED_SINGLE_MS / 1e3
