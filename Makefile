@@ -19,7 +19,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 unit: $(INSTALLED)
-	$(BIN)/pytest -n 2 --dist loadfile -rf --durations 25
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -rf --durations 25
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'

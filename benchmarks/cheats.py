@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import fnmatch
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -48,9 +49,11 @@ from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_an
 from harness.settings import GIB, Settings  # noqa: E402
 
 TIMEOUT_S = 5.0
+TIMEOUT_OF_CONTROLS_S = 60.0
+"""Honest work may compile on its first call, which is not what these are judged for."""
 TIMING_S = 0.0  # ten rounds are taken always
 TIMING_OF_TWINS_S = 0.5
-LARGEST_GAIN = 1.1
+LARGEST_GAIN = 1.05
 """A cheat gains where even the low end of its speed-up is this many times the high end of its honest twin's."""
 JUDGE_S = 90.0  # what one candidate may keep a judge for; past it the judge is killed and the row says so
 SEATS_SIDE_BY_SIDE = 4
@@ -427,7 +430,7 @@ def settings_for(case: Case) -> Settings:
     return Settings(
         workload=workload,
         isolation=case.tier,
-        timeout_s=TIMEOUT_S,
+        timeout_s=TIMEOUT_OF_CONTROLS_S if case.entry.threat == "control" else TIMEOUT_S,
         timing_s=TIMING_OF_TWINS_S if case.compared and not case.screening else TIMING_S,
         memory_bytes=8 * GIB if case.device == "cuda" else 4 * GIB,
     )
@@ -525,17 +528,14 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
     device = results.device
     seats = SEATS_SIDE_BY_SIDE if device == "cuda" else 1
     twins = {entry.twin for entry in read_corpus()}
-    for tier in tiers:
-        cases = {
-            wanted: [
-                case
-                for entry in entries
-                if (case := Case(entry, tier, wanted, device, bool(entry.twin) or entry.name in twins)).key
-                not in results.rows
-            ]
-            for wanted in (False, True)
-        }
-        if not any(cases.values()):
+    for wanted, tier in itertools.product((False, True), tiers):
+        cases = [
+            case
+            for entry in entries
+            if (case := Case(entry, tier, wanted, device, bool(entry.twin) or entry.name in twins)).key
+            not in results.rows
+        ]
+        if not cases:
             continue
         where = "cuda:0" if device == "cuda" else "cpu"
         with contextlib.ExitStack() as opened:
@@ -546,10 +546,11 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
                 continue
             results.environment = session.seats[0].seated.environment.model_dump(mode="json")
             results.layers[tier] = layers_of(session, tier)
-            watch = Watch(session, on_gpu=device == "cuda")
-            with screening(False):
-                one_by_one(cases[False], session, watch, results.add)
-            side_by_side(cases[True], session, results.add, seats)
+            if wanted:
+                side_by_side(cases, session, results.add, seats)
+            else:
+                with screening(False):
+                    one_by_one(cases, session, Watch(session, on_gpu=device == "cuda"), results.add)
 
 
 def layers_of(session: Session, tier: str) -> list[str]:

@@ -1,28 +1,36 @@
 """What `harness serve` costs, and whether it stays small: many clients, many requests, real judges on the CPU.
 
     python benchmarks/serve.py --requests 10000 --judged 2500 --out benchmarks/results/serve-cpu.json
+    python benchmarks/serve.py --only-judges --judged 10000 --distinct 1000 --out ...
 
-Every answer raises an error that names it, so each verdict is checked to be its own. The server's own cost is measured
-in a second run over a bench that judges nothing: what is left is HTTP, the table of jobs, the run's record on the disk.
+Answers raise an error that names them, so each verdict is checked to be its own; one in fifty is correct, one wrong.
+The server's own cost is measured over a bench that judges nothing: what is left is HTTP, the table of jobs, the run's
+record on the disk. `--distinct N` asks for N different answers, in a random order and as often as requests are left:
+all but the first of an answer attach to its job or are answered from the store.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import platform
+import random
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import harness
 from harness.client import NoVerdict, judge_many
+from harness.sandbox.processes import descendants
 
 ROOT = Path(__file__).parents[1]
 PROBLEM = """import torch
@@ -40,6 +48,13 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+RIGHT = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x.clamp(min=0)
+"""
 ANSWER = """import torch
 
 
@@ -56,6 +71,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--queue", type=int, default=48, help="fewer than clients, so that some are refused with 429")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--distinct", type=int, help="different answers of the run with judges; all where left out")
+    parser.add_argument("--only-judges", action="store_true", help="leave out the run without judges")
     parser.add_argument("--only-server", action="store_true", help="leave out the run with judges")
     options = parser.parse_args()
     found: dict[str, object] = {"clients": options.clients, "queue": options.queue}
@@ -64,10 +81,12 @@ def main() -> None:
         problems = Path(folder) / "problems/level1"
         problems.mkdir(parents=True)
         (problems / "19_ReLU.py").write_text(PROBLEM)
-        for name, fake in (("judging nothing", True), *((("judging", False),) if not options.only_server else ())):
+        nothing, judging = (("judging nothing", True),), (("judging", False),)
+        for name, fake in (*(() if options.only_judges else nothing), *(() if options.only_server else judging)):
             with served(Path(folder) / name, problems.parent, queue=options.queue, fake=fake) as (url, pid):
                 requests = options.requests if fake else options.judged or options.requests
-                found[name] = measured(url, pid, requests=requests, clients=options.clients)
+                distinct = requests if fake else options.distinct or requests
+                found[name] = measured(url, pid, requests=requests, clients=options.clients, distinct=distinct)
             print(name, json.dumps(found[name], indent=2), flush=True)
     if options.out:
         options.out.write_text(json.dumps(found, indent=2) + "\n")
@@ -104,41 +123,79 @@ def served(state: Path, problems: Path, *, queue: int, fake: bool) -> Iterator[t
         process.stderr.close()
 
 
-def measured(url: str, pid: int, *, requests: int, clients: int) -> dict[str, object]:
+def measured(url: str, pid: int, *, requests: int, clients: int, distinct: int) -> dict[str, object]:
     """Ask `requests` times with `clients` at once; seconds, megabytes, and how many verdicts were somebody else's."""
     began: dict[int, float] = {}
+    numbers = [*range(distinct), *random.Random(3).choices(range(distinct), k=requests - distinct)]
+    random.Random(4).shuffle(numbers)
 
     def tasks() -> Iterator[tuple[str, str]]:
-        for number in range(requests):
-            began[number] = time.monotonic()
-            yield ANSWER.format(number=number), "19_ReLU"
+        for place, number in enumerate(numbers):
+            began[place] = time.monotonic()
+            yield answer_of(number), "19_ReLU"
 
-    memory = {"before": memory_mb(pid)}
+    held = {"before": held_by(pid)}
     cpu_s, started = cpu_seconds(pid), time.monotonic()
-    latencies, strangers, lost = [], 0, 0
+    latencies, strangers, lost = [], 0, []
+    kinds: Counter[str] = Counter()
+    records: dict[int, set[str]] = {}
     for place, answer in judge_many(tasks(), concurrency=clients, url=url, deadline_s=3600):
         latencies.append(time.monotonic() - began[place])
         if isinstance(answer, NoVerdict):
-            lost += 1
-        elif f"answer {place} of many" not in answer["summary"]["detail"]:
-            strangers += 1
-        for part in (4, 2):
+            lost.append(str(answer)[:200])
+        else:
+            kinds[answer["summary"]["kind"]] += 1
+            strangers += not belongs(answer, numbers[place])
+            records.setdefault(numbers[place], set()).add(json.dumps(answer["record"], sort_keys=True))
+        for name, part in {"after a quarter": 4, "after half": 2}.items():
             if len(latencies) == requests // part:
-                memory[f"after 1/{part}"] = memory_mb(pid)
+                held[name] = held_by(pid)
     took = time.monotonic() - started
-    memory["after all"] = memory_mb(pid)
+    held["after all"] = held_by(pid)
     return {
         "requests": requests,
+        "distinct answers": distinct,
         "seconds": round(took, 1),
-        "judgements a second": round(requests / took, 1),
+        "answers a second": round(requests / took, 1),
+        "judgements a second": round(distinct / took, 1),
+        "verdicts": dict(kinds),
         "verdicts of somebody else": strangers,
-        "without a verdict": lost,
+        "answers with more than one record": sum(len(of) > 1 for of in records.values()),
+        "without a verdict": len(lost),
+        "why": lost[:3],
         "latency_s": percentiles(latencies),
-        "server's CPU ms a judgement": round(1000 * (cpu_seconds(pid) - cpu_s) / requests, 2),
-        "server's memory_mb": memory,
-        "server's threads": threads_of(pid),
-        "server's open files": len(os.listdir(f"/proc/{pid}/fd")),
+        "server's CPU ms a judgement": round(1000 * (cpu_seconds(pid) - cpu_s) / distinct, 2),
+        "held": held,
         "repeat_ms": repeated(url),
+        "load average": [round(one, 1) for one in os.getloadavg()],
+    }
+
+
+def answer_of(number: int) -> str:
+    """Most fail and say which they are; one in fifty is correct, and the one after it wrong."""
+    if number % 50 == 0:
+        return f"{RIGHT}# answer {number}\n"
+    if number % 50 == 1:
+        return f"{RIGHT.replace('min', 'max')}# answer {number}\n"
+    return ANSWER.format(number=number)
+
+
+def belongs(answer: dict[str, Any], number: int) -> bool:
+    if number % 50 < 2:
+        asked = hashlib.sha256(answer_of(number).encode()).hexdigest()
+        is_same: bool = answer["record"]["submission"]["sha256"] == asked
+        return is_same and answer["summary"]["kind"] == ("correct", "wrong")[number % 50]
+    return f"answer {number} of many" in answer["summary"]["detail"]
+
+
+def held_by(pid: int) -> dict[str, float]:
+    """What the server's process has: memory, threads, descriptors; the processes below it, and their memory."""
+    below = descendants(pid)
+    return {
+        "memory_mb": memory_mb(pid),
+        "threads": threads_of(pid),
+        "open files": len(os.listdir(f"/proc/{pid}/fd")),
+        "processes below": len(below),
     }
 
 
@@ -147,7 +204,7 @@ def repeated(url: str) -> dict[str, float]:
     found = []
     for _ in range(200):
         started = time.monotonic()
-        next(iter(judge_many([(ANSWER.format(number=0), "19_ReLU")], concurrency=1, url=url)))
+        next(iter(judge_many([(answer_of(2), "19_ReLU")], concurrency=1, url=url)))
         found.append(1000 * (time.monotonic() - started))
     return percentiles(found)
 

@@ -163,6 +163,24 @@ def judge_many(
                 future.cancel()
 
 
+def problems(*, url: str | None = None, token: str | None = None) -> list[str]:
+    """The names of the problems that the server has. Raises ConnectionError where it cannot be asked."""
+    found: list[str] = json.loads(_looked_up("/v1/problems", url, token))
+    return found
+
+
+def problem(name: str, *, url: str | None = None, token: str | None = None) -> dict[str, Any]:
+    """One of them: `title`, `sha256` and `source`. Raises LookupError where it has none, ConnectionError."""
+    found: dict[str, Any] = json.loads(_looked_up(f"/v1/problems/{urllib.parse.quote(name)}", url, token))
+    return found
+
+
+def judgement(id: str, *, url: str | None = None, token: str | None = None) -> Answer:
+    """What the server says of a judgement now, in whatever state. Raises LookupError, ConnectionError."""
+    found: Answer = json.loads(_looked_up(f"/v1/judgements/{urllib.parse.quote(id, safe='')}", url, token))
+    return found
+
+
 def reward(summary: Mapping[str, Any], *, profile: Profile = "kevin", cap: float | None = None) -> float:
     """A number for a trainer, from the summary of an answer; what is not correct gets 0.
 
@@ -187,6 +205,17 @@ def reward(summary: Mapping[str, Any], *, profile: Profile = "kevin", cap: float
     most = 10.0 if cap is None and profile == "speedup" else cap
     held = speedup if most is None else min(speedup, most)
     return held if profile == "speedup" else 0.3 + held
+
+
+def _looked_up(path: str, url: str | None, token: str | None) -> bytes:
+    """What one GET says, asked once."""
+    response = _sent(Request("GET", path, b"", LONGEST_POLL_S), _Server.of(url, token))
+    if response is not None and response.status in (200, 202):
+        return response.body
+    why = "no connection" if response is None else f"{response.status} {_said(response)}"
+    if response is not None and response.status in (404, 422):
+        raise LookupError(why)
+    raise ConnectionError(why)
 
 
 def _finished(waiting: "dict[Future[Answer | NoVerdict], int]") -> Iterator[tuple[int, "Answer | NoVerdict"]]:

@@ -4,6 +4,8 @@
     ├─ InputError      (2)  the user gave something unusable: a missing file, an unknown problem, a bad option
     │  ├─ ProblemError      a problem file that cannot be used
     │  └─ StoreError        a run folder that cannot be read or may not be written
+    ├─ BusyError       (3)  so many wait already as may
+    ├─ DeadlineError   (3)  the caller's deadline was over before there was a verdict
     └─ MachineError    (3)  this machine cannot do it: no compiler, no device, a full disk, a process of ours that died
        ├─ ToolchainError    a compiler is missing or broken
        ├─ SandboxError      a worker could not be started or confined as asked
@@ -32,6 +34,14 @@ class ProblemError(InputError):
 
 class StoreError(InputError):
     """A run folder that cannot be read, or may not be written."""
+
+
+class BusyError(HarnessError):
+    """So many wait already as may."""
+
+
+class DeadlineError(HarnessError):
+    """The caller's deadline was over before there was a verdict."""
 
 
 class MachineError(HarnessError):

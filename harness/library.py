@@ -10,20 +10,20 @@ is needed, and an event loop that runs here is not disturbed. torch is never imp
 """
 
 import asyncio
+import functools
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
 from harness.catalog import apply_settings, open_catalog, read_problem, text_problem
-from harness.controller.batch import default_builders
-from harness.controller.evaluate import evaluate as evaluate_submission
-from harness.controller.evaluate import evaluate_or_record
-from harness.controller.session import Session, open_session
+from harness.controller.engine import MOST_QUEUED, RANKS, Ask, Engine, Priority
+from harness.controller.session import open_session
 from harness.errors import SandboxError
 from harness.intake import read_submission
 from harness.schema import Problem, Record, Submission
@@ -55,8 +55,8 @@ def load_submission(submission: str | Path) -> Submission:
     """
     if isinstance(submission, Path):
         return read_submission(submission)
-    sha256 = hashlib.sha256(submission.encode("utf-8", "replace")).hexdigest()
-    return Submission(path=TEXT, sha256=sha256, text=submission)
+    content = submission.encode("utf-8", "replace")  # as the client sends it: halves of characters can be kept nowhere
+    return Submission(path=TEXT, sha256=hashlib.sha256(content).hexdigest(), text=content.decode())
 
 
 Answer = str | Path | Submission
@@ -72,91 +72,140 @@ class Evaluator:
     Any thread may use it: candidates are prepared side by side, and each device judges one at a time. A fork of this
     process may not, and ends nothing by leaving (SandboxError). In a notebook, where one cell opens it and a later one
     uses it, `close` ends the processes; so does the end of this process, however it comes.
+
+    Options of every way to ask:
+        settings: those of this submission alone, where they are not the evaluator's.
+        priority: "high", "normal" or "low"; within one the oldest is first, for a core and for a device.
+        deadline_s: seconds from now. What is over it before a device has begun it raises DeadlineError.
     """
 
     def __init__(
-        self, *, device: str = "auto", settings: Settings = DEFAULTS, problems: str | Path | None = None
+        self,
+        *,
+        device: str = "auto",
+        settings: Settings = DEFAULTS,
+        problems: str | Path | None = None,
+        most_queued: int = MOST_QUEUED,
     ) -> None:
-        """`device` is what `--device` takes ("auto", "cpu", "cuda", "cuda:1"), `problems` where names are looked up."""
+        """`device` is what `--device` takes ("auto", "cpu", "cuda", "cuda:1"), `problems` where names are looked up.
+
+        `most_queued` submissions may wait for their turn; `submit` raises BusyError beyond that.
+        """
         self.device, self.settings, self.problems = device, settings, problems
+        self._most_queued = most_queued
         self._closing = ExitStack()
-        self._session: Session | None = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._engine: Engine | None = None
         self._opening = threading.Lock()
         self._holder = os.getpid()
 
-    def evaluate(self, submission: Answer, problem: Asked) -> Record:
+    def evaluate(
+        self,
+        submission: Answer,
+        problem: Asked,
+        *,
+        settings: Settings | None = None,
+        priority: Priority = "normal",
+        deadline_s: float | None = None,
+    ) -> Record:
         """Judge one submission; strings and paths are what `load_submission` and `load_problem` take.
 
         Whatever the candidate does is in the record. Raises HarnessError where the problem, the caller or the machine
-        is at fault.
+        is at fault, DeadlineError.
         """
-        answer, asked = self._read(submission, problem)
-        return evaluate_submission(answer, asked, session=self._started()).record
+        ask = self._ask(submission, problem, settings, priority, deadline_s)
+        return self._started().evaluate(ask)
 
-    def submit(self, submission: Answer, problem: Asked) -> "Future[Record]":
-        """`evaluate` on a thread of the evaluator's own. A future that is cancelled before its turn is never begun.
+    def submit(
+        self,
+        submission: Answer,
+        problem: Asked,
+        *,
+        settings: Settings | None = None,
+        priority: Priority = "normal",
+        deadline_s: float | None = None,
+    ) -> "Future[Record]":
+        """`evaluate` on a thread of the evaluator's own. The future may be cancelled until a device has begun it.
 
-        Raises what is wrong with the submission or the problem at once.
+        Raises what is wrong with the submission or the problem at once, BusyError where too many wait.
         """
-        answer, asked = self._read(submission, problem)
-        session, pool = self._started(), self._threads()
-        return pool.submit(lambda: evaluate_submission(answer, asked, session=session).record)
+        ask = self._ask(submission, problem, settings, priority, deadline_s)
+        return self._started().submit(ask)
 
-    async def aevaluate(self, submission: Answer, problem: Asked) -> Record:
-        """`evaluate` for an event loop. Cancelled before its turn it is not begun; later its record goes nowhere."""
-        return await asyncio.wrap_future(self.submit(submission, problem))
+    async def aevaluate(
+        self,
+        submission: Answer,
+        problem: Asked,
+        *,
+        settings: Settings | None = None,
+        priority: Priority = "normal",
+        deadline_s: float | None = None,
+    ) -> Record:
+        """`evaluate` for an event loop. Cancelled before a device has begun it, it is not judged; later its record
+        goes nowhere."""
+        ask = functools.partial(self.submit, settings=settings, priority=priority, deadline_s=deadline_s)
+        return await asyncio.wrap_future(ask(submission, problem))
 
-    def evaluate_many(self, tasks: Iterable[tuple[Answer, Asked]]) -> Iterator[tuple[int, Record]]:
+    def evaluate_many(
+        self,
+        tasks: Iterable[tuple[Answer, Asked]],
+        *,
+        settings: Settings | None = None,
+        priority: Priority = "normal",
+        deadline_s: float | None = None,
+    ) -> Iterator[tuple[int, Record]]:
         """Judge submissions, each with its problem, on all devices: the task's place, from 0, and its record.
 
-        In the order in which they finish; tasks are taken as they are needed. A fault of the machine's or of a
-        problem's is a record of the kind `infrastructure`, never a score. Raises HarnessError for a task that is none.
+        In the order in which they finish; tasks are taken as they are needed, and `deadline_s` counts from there. A
+        fault of the machine's or of a problem's, and a deadline that is over, is a record of the kind `infrastructure`,
+        never a score. Raises HarnessError for a task that is none.
         """
-        session, pool = self._started(), self._threads()
-        waiting: dict[Future[Record], int] = {}
-        try:
-            for place, task in enumerate(tasks):
-                answer, asked = self._read(*task)
-                waiting[pool.submit(self._judged, answer, asked, session)] = place
-                if len(waiting) >= 2 * _threads_for(session):
-                    yield from _finished(waiting)
-            while waiting:
-                yield from _finished(waiting)
-        finally:
-            for future in waiting:
-                future.cancel()
+        engine = self._started()
+        asks = (self._ask(*task, settings, priority, deadline_s, noting=True) for task in tasks)
+        yield from engine.stream(asks)
 
-    def _judged(self, answer: Submission, asked: Problem, session: Session) -> Record:
-        return evaluate_or_record(answer, asked, session=session, settings=self.settings).record
+    def drain(self, seconds: float | None = None) -> bool:
+        """Wait until all that was submitted has ended; whether it did within `seconds`."""
+        engine = self._engine
+        return engine is None or engine.drain(seconds)
 
-    def _read(self, submission: Answer, problem: Asked) -> tuple[Submission, Problem]:
+    def _ask(
+        self,
+        submission: Answer,
+        problem: Asked,
+        settings: Settings | None,
+        priority: Priority,
+        deadline_s: float | None,
+        *,
+        noting: bool = False,
+    ) -> Ask:
         """What was given, as what it stands for. What cannot be used is said before anything is started."""
+        deadline = None if deadline_s is None else time.monotonic() + deadline_s
         asked = problem if isinstance(problem, Problem) else load_problem(problem, problems=self.problems)
         answer = submission if isinstance(submission, Submission) else load_submission(submission)
-        apply_settings(asked, self.settings.workload)
-        return answer, asked
+        chosen = settings or self.settings
+        apply_settings(asked, chosen.workload)
+        return Ask(answer, asked, chosen, RANKS[priority], deadline, noting)
 
-    def _started(self) -> Session:
+    def _started(self) -> Engine:
         if os.getpid() != self._holder:
             raise SandboxError("An Evaluator cannot be used in a fork of the process that made it: make one there.")
         with self._opening:
-            if self._session is None:
-                self._session = self._closing.enter_context(open_session(self.device, self.settings))
-            return self._session
-
-    def _threads(self) -> ThreadPoolExecutor:
-        session = self._started()
-        with self._opening:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(_threads_for(session), thread_name_prefix="evaluator")
-            return self._pool
+            if self._engine is not None and self._engine.is_lost:
+                with suppress(SandboxError):  # that they are lost is known
+                    self.close()
+            if self._engine is None:
+                session = self._closing.enter_context(open_session(self.device, self.settings))
+                self._engine = Engine(session, most_queued=self._most_queued)
+            return self._engine
 
     def close(self) -> None:
-        """End the processes; what `submit` has not begun is cancelled. A later `evaluate` starts them again."""
-        pool, self._pool, self._session = self._pool, None, None
-        if pool is not None and os.getpid() == self._holder:
-            pool.shutdown(cancel_futures=True)
+        """End the processes; what no device has begun is cancelled. A later `evaluate` starts them again.
+
+        So does one after the processes were lost as a whole; what was asked meanwhile raises SandboxError.
+        """
+        engine, self._engine = self._engine, None
+        if engine is not None and os.getpid() == self._holder:
+            engine.close()
         self._closing.close()
 
     def __enter__(self) -> "Evaluator":
@@ -166,16 +215,6 @@ class Evaluator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _threads_for(session: Session) -> int:
-    return default_builders(len(session.seats)) + len(session.seats)
-
-
-def _finished(waiting: "dict[Future[Record], int]") -> Iterator[tuple[int, Record]]:
-    """Wait for some of `waiting` to finish, and take them out."""
-    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        yield waiting.pop(future), future.result()
 
 
 def evaluate(

@@ -14,7 +14,7 @@ import pytest
 
 import harness
 from harness import Evaluator, HarnessError, Record, Settings, Submission, evaluate, load_problem
-from harness.errors import InputError, ProblemError
+from harness.errors import DeadlineError, InputError, ProblemError
 from harness.library import load_submission
 
 ROOT = Path(__file__).parents[1]
@@ -116,6 +116,13 @@ def test_a_submission_is_a_path_or_text(tmp_path: Path) -> None:
         load_submission(Path("no such file"))
 
 
+def test_half_a_character_in_a_text_leaves_a_record_that_can_be_written_down(evaluator: Evaluator) -> None:
+    record = evaluator.evaluate("```\ud800\nimport torch\n```\n", PROBLEM)
+    assert record.verdict.kind == "failed"
+    assert '"language":"?"' in record.model_dump_json()
+    assert load_submission("\ud800").text == "?"
+
+
 @pytest.mark.parametrize("text", ["", "I cannot do this.", "/etc/passwd", "\n"])
 def test_text_is_never_a_file_and_one_without_code_is_a_record(evaluator: Evaluator, text: str) -> None:
     verdict = evaluator.evaluate(text, PROBLEM).verdict
@@ -157,7 +164,7 @@ def test_what_cannot_be_used_is_said_before_anything_is_started() -> None:
     evaluator = Evaluator(device="cpu", settings=Settings(workload={"width": 3}))
     with pytest.raises(HarnessError, match="sets no number named 'width'"):
         evaluator.evaluate(RIGHT, PROBLEM)
-    assert evaluator._session is None
+    assert evaluator._engine is None
     with pytest.raises(InputError, match="there is no device 'tpu'"):
         evaluate(RIGHT, PROBLEM, device="tpu")
 
@@ -199,6 +206,19 @@ def test_many_tasks_of_an_event_loop_get_theirs_though_some_give_up(evaluator: E
     assert [number for number, record in found if record is not None and not names(record, number)] == []
     assert 0 < sum(record is not None for _, record in found) < 40
     assert names(evaluator.evaluate(answer_that_names_itself(99), PROBLEM), 99)
+
+
+def test_options_are_those_of_one_submission(evaluator: Evaluator) -> None:
+    with pytest.raises(DeadlineError, match="the deadline was over"):
+        evaluator.evaluate(RIGHT, PROBLEM, deadline_s=0.0001)
+    half = evaluator.submit(RIGHT, PROBLEM, settings=Settings(timing_s=0, precision="bf16"), priority="high")
+    assert half.result().problem.workload.precision == "bf16"
+    ((_, late),) = evaluator.evaluate_many([(RIGHT, PROBLEM)], deadline_s=0.0001)
+    assert (late.verdict.kind, late.correct) == ("infrastructure", False)
+    assert evaluator.drain(60)
+    whole = asyncio.run(evaluator.aevaluate(RIGHT, PROBLEM, priority="low"))
+    assert whole.problem.workload.precision == "fp32"
+    assert set(whole.summary().model_dump()) == {"kind", "compiled", "correct", "speedup", "detail", "flags"}
 
 
 def test_many_are_judged_as_they_finish_each_with_its_place(evaluator: Evaluator) -> None:

@@ -29,6 +29,7 @@ COMMANDS = {
     "generate": Entry("harness.cli.generate", "generate", "Ask a model for submissions; resumes where it stopped."),
     "run": Entry("harness.cli.run", "run", "Generate, batch and leaderboard in one; resumes where it stopped."),
     "serve": Entry("harness.cli.serve", "serve", "Judge for many callers over HTTP; accepted work survives."),
+    "mcp": Entry("harness.cli.mcp", "mcp", "Let a coding agent ask for verdicts over stdio."),
     "leaderboard": Entry("harness.cli.leaderboard", "leaderboard", "Rank the models of one or more runs."),
     "runs": Entry("harness.cli.runs", "runs", "List, show, compare, merge and publish runs."),
     "problems": Entry("harness.cli.problems", "problems", "List, show and fetch problems."),
@@ -79,7 +80,13 @@ def _leave(ctx: click.Context, message: str, exit_status: int) -> NoReturn:
     ctx.exit(exit_status)
 
 
-_EXTRAS = {"openai": "generate", "datasets": "datasets", "pyarrow": "datasets", "huggingface_hub": "datasets"}
+_EXTRAS = {
+    "openai": "generate",
+    "datasets": "datasets",
+    "pyarrow": "datasets",
+    "huggingface_hub": "datasets",
+    "mcp": "mcp",
+}
 
 
 def _missing(error: Exception) -> str:

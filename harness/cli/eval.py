@@ -51,7 +51,7 @@ def evaluate(
     watch: bool,
     **options: Any,
 ) -> None:
-    """Judge SUBMISSION, a raw model response or a .py file, on one problem; - reads it from standard input.
+    """Judge SUBMISSION, a raw model response, a .py or a .cu file, on one problem; - reads it from standard input.
 
     Several are judged one after the other and then shown side by side.
 

@@ -76,11 +76,11 @@ def generate(
             asking.put(ask)
         asking.end()
         asyncio.run(asking.run())
-    output_console().print(
-        f"{summary(display.outcomes)}; {display.used}\n"
-        f"harness batch {shlex.quote(str(root))} --run {shlex.quote(run)} judges them",
-        soft_wrap=True,
-    )
+    output_console().print(f"{summary(display.outcomes)}; {display.used}", soft_wrap=True)
+    if kept or any(display.outcomes[name] for name in _OUTCOMES):
+        output_console().print(
+            f"harness batch {shlex.quote(str(root))} --run {shlex.quote(run)} judges them", soft_wrap=True
+        )
     complain(display.outcomes)
 
 

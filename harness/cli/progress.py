@@ -44,7 +44,7 @@ class AtWork:
             steps = sorted(self._since.items(), key=lambda item: item[1][1])
         now = self._clock()
         lines = [
-            Text(f"{duration(now - since):>6}  {step:<8}{one_cell(name)}", "dim", no_wrap=True, overflow="ellipsis")
+            Text(f"{duration(now - since):>6}  {step:<7} {one_cell(name)}", "dim", no_wrap=True, overflow="ellipsis")
             for name, (step, since) in steps[:_MOST_AT_WORK]
         ]
         return Group(*lines)

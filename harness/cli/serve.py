@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="What SIGTERM leaves to the judgements that run.",
 )
+@click.option(
+    "--keep",
+    "keep_days",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="DAYS",
+    help="Forget jobs so long after they were asked for; for ever where it is left out. Records stay in the run.",
+)
 @judging
 def serve(
     host: str,
@@ -47,6 +54,7 @@ def serve(
     state: Path,
     queue: int,
     drain_s: float,
+    keep_days: float | None,
     problems: Path | None,
     device: str,
     **options: Any,
@@ -90,6 +98,7 @@ def serve(
                 catalog=catalog,
                 settings=settings,
                 most_queued=queue,
+                keep_s=None if keep_days is None else keep_days * 86400,
                 watcher=watcher,
             ),
             token=token,

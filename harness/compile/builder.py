@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -29,7 +29,7 @@ from harness.compile.gate import MemoryGate, available_bytes
 from harness.compile.lines import cap_log, first_error
 from harness.compile.output import BadOutput, take_output
 from harness.compile.recipe import BadFlags, Machine, Plan, inside
-from harness.compile.sources import candidate_texts
+from harness.compile.sources import candidate_texts, source_files
 from harness.compile.toolchain import OnStatus, Refused, SteppedBack, Surroundings, Toolchain
 from harness.compile.toolchains import toolchains_for
 from harness.compile.torch_layout import cxx_compiler, find_torch
@@ -202,6 +202,9 @@ class Builder:
             return _Attempt(None, log=why.log, seconds=0.0, cpu_seconds=0.0, reason=why.reason, detail=str(why))
         except BadFlags as why:
             return _Attempt(None, log=str(why), seconds=0.0, cpu_seconds=0.0, detail=str(why))
+        if (both := _file_and_folder(plan.files)) is not None:  # the toolchain brings headers of its own
+            detail = f"{both!r} names a file and a folder"
+            return _Attempt(None, log=detail, seconds=0.0, cpu_seconds=0.0, reason="unsupported", detail=detail)
         readable = readable_folders(self._around.machine.layout, self._around.cache)
         started = time.monotonic()
         with disk_faults(self._around.cache.root):
@@ -313,13 +316,12 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
     libraries = [layout.root, Path(sys.prefix), Path(sys.base_prefix), *toolkit]
     flag = refused_flag(request, libraries)
     outside = [name for name in request.files if not inside(name)]
-    folders = {str(folder) for name in request.files for folder in PurePosixPath(name).parents}
     if flag is not None:
         detail = flag
     elif outside:
         detail = f"the file name {outside[0][:200]!r} is none that can be given to a compiler"
-    elif both := folders.intersection(str(PurePosixPath(name)) for name in request.files):
-        detail = f"{min(both)!r} names a file and a folder"
+    elif (both := _file_and_folder(file.name for file in source_files(request))) is not None:
+        detail = f"{both!r} names a file and a folder"
     elif len(request.files) + len(request.cpp_sources) + len(request.cuda_sources) > MOST_FILES:
         detail = f"more than {MOST_FILES} files in one build"
     elif sum(map(len, candidate_texts(request))) > MOST_CHARACTERS:
@@ -331,6 +333,13 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
     else:
         return None
     return BuildFailure(reason="unsupported", detail=detail, log=detail, toolchain="none")
+
+
+def _file_and_folder(names: Iterable[str]) -> str | None:
+    """A name that is one of these and a folder of another, which no disk takes and which is no fault of a disk's."""
+    paths = [PurePosixPath(name) for name in names]
+    both = set(paths).intersection(folder for path in paths for folder in path.parents)
+    return str(min(both)) if both else None
 
 
 def _as_cached(outcome: Artifact | BuildFailure) -> Artifact | BuildFailure:

@@ -47,7 +47,7 @@ def _files(rewritten: BuildRequest) -> Iterator[SourceFile]:
     """The files to compile, with the emulation's header on top of those that need it."""
     for file in source_files(rewritten):
         needed = file.compiled and (file.language == "cuda" or "cuda_emulation" in file.text)
-        yield file.with_text(f'#include "{HEADER}"\n#line 1 "{file.name}"\n{file.text}') if needed else file
+        yield replace(file, on_top=HEADER) if needed else file
 
 
 def _rewritten(request: BuildRequest) -> tuple[BuildRequest, list[str]]:

@@ -21,7 +21,8 @@ _SUMMARY = re.compile(r"^\d+ errors? detected in the compilation|collect2: error
 def locate(request_source: str, candidate_source: str) -> int | None:
     """The 1-based line of the candidate on which the first line of this string stands; None where it is no literal.
 
-    A string that was stripped or dedented at its ends on its way (`SOURCE.strip()`) is found as well.
+    A string that was stripped or dedented at its ends on its way (`SOURCE.strip()`) is found as well. None also where
+    the literal has fewer lines than the string.
     """
     wanted = request_source.strip("\n ")
     if not wanted:
@@ -29,6 +30,8 @@ def locate(request_source: str, candidate_source: str) -> int | None:
     for node in _literals(candidate_source):
         value = str(node.value)
         if (at := value.find(wanted)) >= 0:
+            if value.count("\n") > (node.end_lineno or node.lineno) - node.lineno + 1:
+                return None  # written as `"...\n..."` on one line: no line of the candidate is a line of it
             # Counted from the end, which is right as well for a literal that begins with an escaped line break.
             first = max(node.lineno, (node.end_lineno or node.lineno) - value.count("\n"))
             return first + value[:at].count("\n") - request_source[: request_source.find(wanted)].count("\n")

@@ -9,7 +9,7 @@ import hashlib
 import platform
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.compile.cache import ArtifactCache, disk_faults
@@ -18,6 +18,7 @@ from harness.compile.lines import first_error
 from harness.compile.operators import Operators, read_operators, scalar_types_header
 from harness.compile.parts import ALL_PARTS, prelude
 from harness.compile.recipe import Machine
+from harness.compile.sources import CUDA_HEADERS
 from harness.compile.standard import BY_HEADER
 from harness.compile.toolchain import OnStatus, SteppedBack
 from harness.compile.visible import Visible, c_headers, compared, definitions, read_macros
@@ -159,7 +160,7 @@ def _compare_macros(machine: Machine, cache: ArtifactCache, work: Path) -> None:
     (include / "c_library.h").write_text(
         "#pragma once\n" + "".join(f"#include <{h}>\n" for h in c_headers(printed["types"]))
     )
-    facade = {}
+    facade, in_cuda = {}, {}
     for name, parts, standard in (("least", (), ()), ("most", ALL_PARTS, tuple(BY_HEADER))):
         folder = work / name
         _write(folder / "slim_prelude.h", prelude(parts, standard))
@@ -167,19 +168,29 @@ def _compare_macros(machine: Machine, cache: ArtifactCache, work: Path) -> None:
             (folder / f"slim_{generated}.inc").touch()
         first = (f"-I{folder}", f"-I{work / 'include'}")
         facade[name] = read_macros(_preprocess(machine, cache, work, name, everything, *first))
+        if name == "least" and _with_cuda(machine):
+            in_cuda = read_macros(_preprocess(machine, cache, work, "facade", CUDA_HEADERS, *first, cuda=True))
         shutil.rmtree(folder)
     stock = read_macros(printed["types"]) | read_macros(printed["extension"])
-    compared(stock, facade["least"], facade["most"]).write(work / "visible.json")
+    found = compared(stock, facade["least"], facade["most"])
+    if in_cuda:  # there torch's headers read others: Thrust's, for complex numbers
+        theirs = read_macros(_preprocess(machine, cache, work, "stock", CUDA_HEADERS, cuda=True))
+        found = replace(found, uncertain=found.uncertain | compared(theirs, in_cuda, in_cuda).uncertain)
+    found.write(work / "visible.json")
 
 
 class _NotRead(Exception):
     """Headers that the preprocessor refused; the message says why."""
 
 
-def _preprocess(machine: Machine, cache: ArtifactCache, work: Path, name: str, source: str, *first: str) -> str:
+def _preprocess(
+    machine: Machine, cache: ArtifactCache, work: Path, name: str, source: str, *first: str, cuda: bool = False
+) -> str:
     """What `-E -dD` prints of a source, with the include directories `first` before torch's. Raises _NotRead."""
-    _write(work / f"{name}.cpp", source)
-    command = [machine.cxx, "-E", "-dD", *_flags(machine), *first, *_system(machine), f"{name}.cpp", "-o", f"{name}.i"]
+    file = f"{name}.cu" if cuda else f"{name}.cpp"
+    _write(work / file, source + "\n")
+    compiler = [str(machine.toolkit.nvcc), "-Xcompiler", "-dD"] if cuda else [machine.cxx, "-dD"]
+    command = [*compiler, "-E", *_flags(machine), *first, *_system(machine), file, "-o", f"{name}.i"]
     run = run_compiler(
         command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable_folders(machine.layout, cache)
     )
@@ -188,7 +199,7 @@ def _preprocess(machine: Machine, cache: ArtifactCache, work: Path, name: str, s
     printed = work / f"{name}.i"
     text = printed.read_text(errors="replace")
     printed.unlink()
-    (work / f"{name}.cpp").unlink()
+    (work / file).unlink()
     return text
 
 

@@ -5,7 +5,7 @@ the candidate's own lines, whatever we put around them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -20,15 +20,16 @@ CUDA_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runt
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a build. `compiled` is False for a header that only lies beside the sources."""
+    """One file of a build. `compiled` is False for a header that only lies beside the sources.
+
+    `on_top` is a header that g++ includes before the first line, which leaves lines where compilers quote them.
+    """
 
     name: str
     text: str
     language: Literal["c++", "cuda"]
     compiled: bool = True
-
-    def with_text(self, text: str) -> "SourceFile":
-        return replace(self, text=text)
+    on_top: str = ""
 
 
 def source_files(request: BuildRequest) -> tuple[SourceFile, ...]:

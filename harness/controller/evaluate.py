@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
-from harness.errors import HarnessError, MachineError
+from harness.errors import HarnessError, MachineError, SandboxError
 from harness.intake import extract
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
@@ -39,8 +40,13 @@ from harness.schema import (
 )
 from harness.schema.build import FAST_TOOLCHAINS, Artifact, AuditChoice, BuildFailure, BuildRequest
 from harness.schema.record import DIFFERED, ToolName
+from harness.schema.verdict import Reason
 from harness.settings import Settings
 
+V = TypeVar("V", bound=Verdict | None)
+_MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
+_ZYGOTE_S = 0.2
+"""Seconds that the end of the process from which workers are forked may take to be seen: they die of it in less."""
 ONE_IN = 20
 """Of so many verdicts from fast builds one is confirmed by stock where `audit` is "sample"."""
 
@@ -65,16 +71,6 @@ def evaluate(
     if not tools or not worth_inspecting(evaluated.record.verdict):
         return evaluated
     return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
-
-
-def evaluate_or_record(
-    submission: Submission, problem: Problem, *, session: Session, settings: Settings
-) -> "Evaluated":
-    """Like `evaluate` for one of many: a fault of the machine's or of the problem's is in its record, never a score."""
-    draft = begin(submission, problem, session=session, settings=settings)
-    examine_or_note(draft, session=session)
-    with session.free_seat() as seat:
-        return settle_or_record(draft, session=session, seat=seat)
 
 
 @dataclass(frozen=True)
@@ -179,7 +175,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
             build=_building(draft, candidate, session),
             settings=draft.settings,
         )
-    draft.failure = draft.preparation.failure
+    draft.failure = _its_own(draft.preparation.failure, session)
     draft.audited = _is_to_be_confirmed(draft)
     if draft.audited and not draft.later:
         draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
@@ -236,7 +232,16 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
             ask(_control(job))
             failure = Failed(stage="run", reason="protocol", detail=f"twice {lost}, and not with the reference alone")
             return _evaluated(draft, failure, seat=seat, judgement=None)
+    _its_own(judgement.verdict, session)
     return _evaluated(draft, judgement.verdict, seat=seat, judgement=judgement)
+
+
+def _its_own(verdict: V, session: Session) -> V:
+    """A verdict, the candidate's own where the process lives that all workers end with. Raises SandboxError."""
+    died = isinstance(verdict, Failed) and verdict.reason in _MAY_BE_THE_ZYGOTES
+    if died and not session.zygote.lives_on(_ZYGOTE_S):
+        raise SandboxError("the prepared process died, and the candidate's worker with it")
+    return verdict
 
 
 def _control(job: Job) -> Job:
@@ -255,8 +260,13 @@ def settle_or_record(
     try:
         return settle(draft, session=session, seat=seat, on_phase=on_phase)
     except HarnessError as error:
-        evaluated = _evaluated(draft, Infrastructure(detail=str(error)), seat=seat, judgement=None)
-        return replace(evaluated, fault=error)
+        return noted(draft, error, seat=seat)
+
+
+def noted(draft: Draft, fault: HarnessError, *, seat: JudgeSeat) -> Evaluated:
+    """What was not judged through a fault, with a record that says so and is never a score."""
+    evaluated = _evaluated(draft, Infrastructure(detail=str(fault)), seat=seat, judgement=None)
+    return replace(evaluated, fault=fault)
 
 
 def drawn(audit: AuditChoice) -> bool:

@@ -5,15 +5,15 @@ forked from it. Builders are threads of the controller whose compilers are proce
 """
 
 import os
-import queue
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
+from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
 from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError, SandboxError
 from harness.judge.jobs import (
     FROM_JUDGE,
@@ -202,7 +202,8 @@ class JudgeSeat:
             opening.enter_context(process)
             self._process: Trusted = process
             try:
-                channel.send(Seat(gpu=self.device.gpu, core=self.device.core, copied=self.device.copied))
+                device = self.device
+                channel.send(Seat(gpu=device.gpu, name=device.name, core=device.core, copied=device.copied))
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None
@@ -241,18 +242,11 @@ class Session:
         self._builders: dict[tuple[DeviceKind, bool, ToolchainChoice, bool], Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
-        self._free: queue.SimpleQueue[JudgeSeat] = queue.SimpleQueue()
-        for seat in self.seats:
-            self._free.put(seat)
+        self.free = Turns(self.seats)
 
-    @contextmanager
-    def free_seat(self) -> Iterator[JudgeSeat]:
-        """A seat that no other thread has; waits until there is one."""
-        seat = self._free.get()
-        try:
-            yield seat
-        finally:
-            self._free.put(seat)
+    def free_seat(self, rank: int = NORMAL, *, time_left: TimeLeft = endless) -> AbstractContextManager[JudgeSeat]:
+        """A seat that no other thread has; waits until there is one, as `Turns.turn` does."""
+        return self.free.turn(rank, time_left=time_left)
 
     @property
     def on_gpu(self) -> bool:

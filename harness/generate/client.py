@@ -113,7 +113,8 @@ async def _translated(listen: Any) -> None:
     except openai.APIStatusError as error:
         raise _refused_request(error) from None
     except openai.APIConnectionError as error:
-        raise Trouble(_first_line(error.__cause__ or error), hope="again") from None
+        where = f"{error.request.url.scheme}://{error.request.url.netloc.decode()}"
+        raise Trouble(f"no answer from {where}: {_first_line(error.__cause__ or error)}", hope="again") from None
     except openai.APIError as error:  # an error in the middle of a stream
         hope: Hope = "stop" if error.code == _OUT_OF_CREDIT else "again"
         raise Trouble(_first_line(error), hope=hope) from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
+from harness.intake import kernel_alone
 from harness.intake.c_source import is_c, without_comments
 from harness.intake.languages import languages_of
 from harness.intake.markdown import Fenced, fenced_blocks, has_more_fences
@@ -80,7 +81,7 @@ def extract(submission: Submission, *, policy: ExtractPolicy = "last") -> Extrac
         return response
     if not blocks and (bare := _bare_code(text)) is not None:
         return _taken(bare, Extraction(policy=policy, kind="response", first_line=bare.first_line))
-    return Extracted(Extraction(policy=policy, kind="python"), _no_source(text, whole, is_file=is_file))
+    return Extracted(Extraction(policy=policy, kind="python"), _no_source(text, whole, path=submission.path))
 
 
 def _normalised(text: str) -> str:
@@ -207,21 +208,16 @@ def _no_block(blocks: Sequence[Fenced], pieces: Sequence[_Piece]) -> Failed:
     return _failed("missing", f"No block of the response defines {ENTRY}.")
 
 
-def _no_source(text: str, whole: _Piece, *, is_file: bool) -> Failed:
+def _no_source(text: str, whole: _Piece, *, path: str) -> Failed:
     """Say why a submission without a usable block is no candidate either."""
     if not text.strip():
         return _failed("empty", "The submission is empty.")
-    if not _LOOKS_LIKE_PYTHON.search(text) and is_c(without_comments(text)):
-        return _failed("missing", _KERNEL_ALONE)
-    if not is_file and not _LOOKS_LIKE_PYTHON.search(text):
+    is_kernel = PurePath(path).suffix in kernel_alone.SUFFIXES or not _LOOKS_LIKE_PYTHON.search(text)
+    if is_kernel and is_c(without_comments(text)):
+        return _failed("missing", kernel_alone.why_not(text, path))
+    if PurePath(path).suffix != ".py" and not _LOOKS_LIKE_PYTHON.search(text):
         return _failed("empty", "The response holds no code block.")
     return _failed(whole.reason, f"The submission {whole.fault}.")
-
-
-_KERNEL_ALONE = (
-    f"This is C++ or CUDA alone: a candidate is Python that defines {ENTRY} and builds its kernel, by load_inline or, "
-    "in a .py file that lies beside its sources, by load(sources=[...])."
-)
 
 
 def _failed(reason: Reason, detail: str) -> Failed:

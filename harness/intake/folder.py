@@ -33,6 +33,7 @@ import pydantic_core
 from pydantic import ValidationError
 
 from harness.errors import InputError
+from harness.intake import kernel_alone
 from harness.intake.extract import MAX_SUBMISSION
 from harness.intake.neighbours import with_neighbours
 from harness.schema import Submission
@@ -72,16 +73,23 @@ class _Place:
 def read_submission(path: Path) -> Submission:
     """Read one file, and the sources beside it that a `.py` file builds (`neighbours`); STDIN is standard input.
 
+    A C++ or CUDA file gets Python around it where its text says which function is meant (`kernel_alone`).
     Bytes that are not UTF-8 become U+FFFD: what a candidate holds is data. The problem is set where the file's name is
     KernelBench's or a problem's own. Raises InputError for a file that is missing, a folder, or unreadable.
     """
     named = _KERNELBENCH.fullmatch(path.stem) or _PROBLEM_SAMPLE.fullmatch(path.stem)
     place = _place_of(PurePosixPath(path.name)) if named else None
     read = _read_stdin() if str(path) == STDIN else _read(path, name=str(path), place=place)
-    text = with_neighbours(read.text, path.parent) if path.suffix == ".py" else read.text
+    text = _with_what_it_needs(read.text, path)
     if text == read.text:
         return read
     return read.model_copy(update={"text": text, "sha256": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def _with_what_it_needs(text: str, path: Path) -> str:
+    if path.suffix == ".py":
+        return with_neighbours(text, path.parent)
+    return kernel_alone.with_python(text, path) if path.suffix in kernel_alone.SUFFIXES else text
 
 
 def read_folder(folder: Path) -> list[Submission]:

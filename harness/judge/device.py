@@ -151,6 +151,18 @@ class Hardware:
         return f"{major}.{minor}"
 
     @property
+    def identity(self) -> str:
+        """What tells it from the other devices of this machine, whatever a process calls it: a GPU's UUID, or "cpu"."""
+        if self.device.type != "cuda":
+            return "cpu"
+        uuid = getattr(torch.cuda.get_device_properties(0), "uuid", None)
+        return f"gpu-{uuid or self.gpu}".replace("/", "-")
+
+    def knows_rates(self, precision: Precision) -> bool:
+        """Whether `rates` has been asked before, and need not measure."""
+        return precision in self._rates
+
+    @property
     def name(self) -> str:
         return torch.cuda.get_device_name(0) if self.device.type == "cuda" else _cpu_name()
 

@@ -178,13 +178,16 @@ WORK_OUTSIDE_THE_CLOCK = Flag(
     severity="reject",
     detail="the device was busy with work of the candidate's between its rounds, and idle once it was gone",
 )
+PAUSED_BETWEEN_ROUNDS = WORK_OUTSIDE_THE_CLOCK.model_copy(
+    update={"detail": "it took longer to answer between its rounds than the reference, and worked there"}
+)
 COPIED_MEMORY = Flag(
     rule="copied-memory",
     severity="warn",
     detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
     "host after the clock had stopped: what it still owed then would not show in its time",
 )
-"""These two are raised by who holds the device, and can look at it once the candidate is gone."""
+"""These are raised by who holds the device, and can look at it once the candidate is gone."""
 
 
 def _flag(rule: JudgeFlag, severity: Severity, detail: str) -> Flag:

@@ -35,11 +35,12 @@ class Seat(Frozen):
     """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
 
     `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
-    copy memory even where the driver could share it.
+    copy memory even where the driver could share it. `name` is the device's for people ("cuda:1").
     """
 
     say: Literal["seat"] = "seat"
     gpu: str | None
+    name: str = "the device"
     core: int | None = None
     copied: bool = False
 

@@ -75,17 +75,23 @@ _DETAIL = 2_000  # characters of what a disagreement says
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
+def _as_it_is() -> None:
+    """The device is nobody else's anyway."""
+
+
 @dataclass(frozen=True)
 class Bench:
     """The device as the judge uses it: memory to share, and what a clock needs.
 
-    `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed.
+    `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
+    before anything is timed, and returns when the device is this judge's alone.
     """
 
     device: torch.device
     make_arena: Callable[[int], Arena]
     clock: Device
     arena_copies: int = 3
+    take: Callable[[], None] = _as_it_is
 
 
 @dataclass
@@ -93,6 +99,7 @@ class Finding:
     """What came of it. `phases_s` are seconds by phase, in order.
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
+    `paused` whether the candidate took longer between its rounds than the reference;
     `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
     """
 
@@ -100,6 +107,7 @@ class Finding:
     timing: Timing | None = None
     trace: Trace | None = None
     evict_s: float | None = None
+    paused: bool = False
     reduced: float = 0.0
     phases_s: dict[str, float] = field(default_factory=dict)
 
@@ -146,6 +154,7 @@ def judge(
         timing=measured.timing if measured else None,
         trace=trace,
         evict_s=measured.evict_s if measured else None,
+        paused=measured.paused if measured else False,
         reduced=case.reduced,
         phases_s=case.phases_s,
     )
@@ -383,8 +392,9 @@ class _Case:
         """Time the candidate against the reference; a disturbed measurement is taken once more.
 
         Then a few calls under the candidate's own profiler, where that is wanted; then the candidate is ended, and the
-        reference timed alone.
+        reference timed alone. All of it with the device for this judge alone.
         """
+        self._bench.take()
         with self._phase("time"):
             self._timed_from_s = time.monotonic()
             self._use_weights(0)

@@ -20,7 +20,8 @@ from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.device import Hardware
-from harness.judge.doubts import COPIED_MEMORY, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
+from harness.judge.device_lock import DeviceLock, waiting_for
+from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import (
     TO_JUDGE,
@@ -87,20 +88,22 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu, self._core = seat.gpu, seat.core
+        self._gpu, self._core, self._name = seat.gpu, seat.core, seat.name
         os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
         self._hardware = Hardware(seat.gpu, seat.core)
         self._device = self._hardware.device
+        self._lock = DeviceLock(self._hardware.identity)
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
         self._job = ""
+        self._waited_s = 0.0
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
         self._copied = seat.copied or not self._hardware.shares_memory()
         # What is written, and what candidate and reference see; copied memory is two of the latter for each.
         copies = 5 if self._copied else 3
-        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies)
+        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies, take=self._take_device)
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
@@ -109,7 +112,7 @@ class JudgeProcess:
             assert isinstance(job, Job | Check)
             self._job = job.id
             try:
-                self._tell(self._judge(job) if isinstance(job, Job) else self._check(job))
+                self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
             except HarnessError as error:
                 self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
             except (torch.OutOfMemoryError, MemoryError) as error:
@@ -134,6 +137,17 @@ class JudgeProcess:
         workload = workload.model_copy(update={"precision": settings.precision})
         return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
 
+    def _take_device(self) -> None:
+        self._waited_s += self._lock.take(lambda holder: self._tell(Phase(name=waiting_for(self._name, holder))))
+
+    def _judge_and_let_go(self, job: Job) -> Judgement:
+        """Judge, and give back the device, which whatever is timed has taken."""
+        self._waited_s = 0.0
+        try:
+            return self._judge(job)
+        finally:
+            self._lock.release()
+
     def _judge(self, job: Job) -> Judgement:
         """Judge, and once more before anybody is accused of what others may be the cause of.
 
@@ -150,7 +164,8 @@ class JudgeProcess:
                 judgement = judgement.model_copy(
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
-        return self._judge_once(job) if WORK_OUTSIDE_THE_CLOCK in judgement.flags else judgement
+        outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
+        return self._judge_once(job) if outside else judgement
 
     def _judge_unless_short(self, job: Job) -> Judgement | None:
         """None where the device's memory did not suffice, for the candidate or for the judge."""
@@ -183,8 +198,10 @@ class JudgeProcess:
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated:
+        if not emulated and not self._hardware.knows_rates(settings.precision):
+            self._take_device()
             self._hardware.rates(settings.precision)  # while the device is idle
+            self._lock.release()
         policy = self._policy(job)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
@@ -243,11 +260,15 @@ class JudgeProcess:
             sandbox=report,
             audit=known.findings,
             substitutions=subject.substitutions,
-            phases_s={"audit": audit_s, "load": loaded_s, **finding.phases_s},
+            phases_s={"audit": audit_s, "load": loaded_s, **self._wait(), **finding.phases_s},
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _wait(self) -> dict[str, float]:
+        """The seconds in which others had the device, where it had to be waited for."""
+        return {"wait": self._waited_s} if self._waited_s else {}
 
     def _given_back_by(self, worker: Worker) -> int:
         """End a worker; the bytes of device memory that this frees."""
@@ -301,6 +322,8 @@ class JudgeProcess:
         flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
+        elif on_gpu and finding.paused:
+            flags = (*flags, PAUSED_BETWEEN_ROUNDS)
         if self._copied and timing:
             flags = (*flags, COPIED_MEMORY)
         baselines = []

@@ -11,8 +11,8 @@ the clock runs: whatever the device still had to do for them was too late.
 import os
 import re
 import secrets
-from collections import abc
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,9 @@ PLACES = 1 << 13
 MOSTLY = 0.99
 """Of an output of which more than this share is one value, half of the elements that are kept are other ones: of random
 places none may tell."""
-_FEWEST_SHARE = 0.05
-"""So many of the words that were read of an output must be elements of it, if it is laid out otherwise than before."""
+_FEWEST_SHARE = 0.95
+"""So much of an output must lie in the words that were read, if it is laid out otherwise than those they were read of:
+of what is left nobody looks at anything, and a candidate may choose what that is."""
 _ROOM = 1.5
 """Outputs whose sizes depend on their inputs may be so much larger than the one described last."""
 
@@ -88,11 +89,12 @@ class Kept:
         mine = self.layout
         if (mine.dtype, mine.shape, mine.strides) == (leaf.dtype, leaf.shape, leaf.strides):
             return self
-        if element_size(mine.dtype) != element_size(leaf.dtype):
+        if element_size(mine.dtype) != element_size(leaf.dtype) or _overlaps(mine):
             return None
         offsets, width = _offsets(mine, self.places)
         flat, there = _elements_at(leaf, offsets // width)
-        return Kept(self.source, leaf, self.data[there], flat) if len(flat) >= _FEWEST_SHARE * len(offsets) else None
+        covered = len(flat) / len(offsets) * mine.elements / leaf.elements  # places are drawn evenly from all elements
+        return Kept(self.source, leaf, self.data[there], flat) if covered >= _FEWEST_SHARE else None
 
     def unchanged(self) -> bool:
         """Whether memory that the judge has mapped still holds the same."""
@@ -160,7 +162,7 @@ def rare_places(output: torch.Tensor) -> torch.Tensor | None:
 
 
 def places_of(
-    layout: TensorValue, device: torch.device, calls: int, wanted: abc.Mapping[int, torch.Tensor | None]
+    layout: TensorValue, device: torch.device, calls: int, wanted: MappingOf[int, torch.Tensor | None]
 ) -> Places:
     """`places_in` for each of so many calls, half of them those that are wanted of a call."""
     plain = places_in(layout, device)
@@ -203,31 +205,33 @@ class Allocation:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Elements at `places` of one output of all calls, as in `Places`. `words` has the shape (calls, places)."""
+    """Elements at `places` of one output, as in `Places`. `words`: one row a call, its number by `row`."""
 
     layout: TensorValue
     places: torch.Tensor
     sources: Callable[[int], Source]
     words: torch.Tensor
+    row: MappingOf[int, int]
 
     def of(self, call: int) -> Kept:
         places = self.places if self.places.dim() == 1 else self.places[call]
-        rows = self.words[call].contiguous().view(torch.uint8).view(len(places), -1)
-        return Kept(self.sources(call), self.layout, rows, places)
+        rows = self.words[self.row[call]].contiguous().view(torch.uint8).view(len(places), -1)
+        return Kept(self.sources(self.row[call]), self.layout, rows, places)
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """Elements of all outputs of a round."""
+    """Elements of the outputs of a round."""
 
     rows: tuple[_Rows, ...]
 
     def of(self, call: int) -> dict[int, list[Kept]]:
-        """What was kept of a call's outputs, by address."""
+        """What was kept of a call's outputs, by address; once for each layout that they were read by."""
         found: dict[int, list[Kept]] = {}
         for rows in self.rows:
-            kept = rows.of(call)
-            found.setdefault(kept.source.address, []).append(kept)
+            if call in rows.row:
+                kept = rows.of(call)
+                found.setdefault(kept.source.address, []).append(kept)
         return found
 
 
@@ -236,36 +240,41 @@ def gather(
     layout: Sequence[TensorValue],
     places: Sequence[Places],
     allocations: Sequence[Allocation],
-) -> Gathered | None:
-    """Copy the elements at `places` of every call's outputs, all laid out like `layout`, as they are now.
+) -> Gathered:
+    """Copy the elements at `places` of every call's outputs, as if all were laid out like `layout`, as they are now.
 
     A few launches for each output, however many calls and allocations there are: the clock runs. Does not wait for the
-    device. None where an output lies where nothing is mapped, or there are not as many as `layout` has.
+    device. An output is left out where nothing is mapped for all of that layout, and a call that has not as many.
     """
-    if any(len(call) != len(layout) for call in addresses):
-        return None
+    calls = [call for call, named in enumerate(addresses) if len(named) == len(layout)]
     found: list[_Rows] = []
     ordered = sorted(allocations, key=lambda one: one.base)
+    if not calls or not ordered:
+        return Gathered(())
     bases = np.array([one.base for one in ordered], dtype=np.int64)
     ends = np.array([one.base + one.size for one in ordered], dtype=np.int64)
     here = np.array([one.raw.data_ptr() for one in ordered], dtype=np.int64)
-    table = np.array(addresses, dtype=np.int64).reshape(len(addresses), len(layout))
+    lowest = int(here.min())
+    table = np.array([addresses[call] for call in calls], dtype=np.int64).reshape(len(calls), len(layout))
     for index, (leaf, where) in enumerate(zip(layout, places, strict=True)):
-        if not leaf.elements:
-            continue
         width = element_size(leaf.dtype)
+        if not leaf.elements or leaf.span * width > _LARGEST:
+            continue
         named = table[:, index]
         at = np.searchsorted(bases, named, side="right") - 1
-        if leaf.span * width > _LARGEST or (at < 0).any() or (named + leaf.span * width > ends[at]).any():
-            return None
-        mapped = here[at] + (named - bases[at])
-        lowest = int(here.min())
-        if ((mapped - lowest) % width).any():
-            return None
-        first = torch.from_numpy((mapped - lowest) // width).to(where.flat.device)
-        words = _everything_from(ordered, lowest, width)[first[:, None] + where.elements]
-        sources = _sources([int(one) for one in named], [ordered[which] for which in at])
-        found.append(_Rows(leaf, where.flat, sources, words))
+        mapped = here[at] + (named - bases[at])  # of what lies below all bases nothing is taken
+        held = (at >= 0) & (named + leaf.span * width <= ends[at]) & ((mapped - lowest) % width == 0)
+        taken = np.flatnonzero(held)
+        if not len(taken):
+            continue
+        first = torch.from_numpy((mapped[taken] - lowest) // width).to(where.flat.device)
+        elements = where.elements
+        if elements.dim() > 1:  # other places of each call
+            elements = elements[[calls[one] for one in taken.tolist()]]
+        words = _everything_from(ordered, lowest, width)[first[:, None] + elements]
+        sources = _sources([int(named[one]) for one in taken], [ordered[at[one]] for one in taken])
+        row = {calls[one]: number for number, one in enumerate(taken.tolist())}
+        found.append(_Rows(leaf, where.flat, sources, words, row))
     return Gathered(tuple(found))
 
 
@@ -328,6 +337,17 @@ def _elements_at(layout: TensorValue, words: torch.Tensor) -> tuple[torch.Tensor
         rest -= index * stride
     there &= rest == 0
     return flat[there], there
+
+
+def _overlaps(layout: TensorValue) -> bool:
+    """Whether several elements may lie at one word; of rare layouts that interleave it says so too."""
+    extent = 0
+    for stride, size in sorted(zip(layout.strides, layout.shape, strict=True)):
+        if size > 1:
+            if stride <= extent:
+                return True
+            extent += stride * (size - 1)
+    return False
 
 
 def _offsets(layout: TensorValue, places: torch.Tensor) -> tuple[torch.Tensor, int]:

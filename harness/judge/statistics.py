@@ -23,6 +23,11 @@ def median(values: Samples) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def quartile(values: Samples) -> float:
+    """The lower one, which others on the machine, who can only make a round longer, touch the least."""
+    return float(np.percentile(values, 25))
+
+
 def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interval:
     """The ratio of the medians of samples that were taken at different times, with its 95% bootstrap interval."""
     generator = np.random.default_rng(seed)
@@ -46,7 +51,7 @@ def ratio_by_difference(
         found: np.ndarray[Any, np.dtype[np.float64]] = np.percentile(np.asarray(values)[picks], 25, axis=1)
         return found
 
-    longer = float(np.percentile(candidate, 25) - np.percentile(reference, 25))
+    longer = quartile(candidate) - quartile(reference)
     mine = max(reference_s + longer, least)
     resampled = reference_s / np.maximum(reference_s + quartiles(candidate) - quartiles(reference), least)
     return mine, _interval(reference_s / mine, resampled)

@@ -87,8 +87,11 @@ class Subject(Protocol):
     def freeze(self) -> None:
         """Stop every task of the subject, so that it disturbs nothing until it is woken."""
 
+    def rests(self) -> bool:
+        """Whether a subject that is held has not run since; what it was not to see may have been seen where it has."""
+
     def wake(self) -> None:
-        """Undo `freeze` and be awake for the round that follows at once. Nothing of its contents exists yet."""
+        """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet."""
 
     def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.

@@ -39,6 +39,7 @@ from harness.judge.statistics import (
     conclusion,
     median,
     median_ratio,
+    quartile,
     ratio_by_difference,
     ratio_of_medians,
     with_repeatability,
@@ -63,8 +64,17 @@ takes varies by a tenth from round to round on a host that others use too, whate
 MOST_UNSETTLED = 3
 """So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
 allocator settles within one. They are repeated and do not count."""
-SINGLE_CALLS = 30
+SINGLE_CALLS, MOST_SINGLE_CALLS = 30, 240
+"""Single calls of either side; more of them while they leave open that a candidate is slower than its rounds say."""
+SINGLES_AT_ONCE = 10
+"""So many in a row where memory is tight and a turn costs more than they."""
 ALONE_ROUNDS = 8
+SLOWED_SINGLE_MS, HAND_OVER_OPEN_MS = 2e-3, 1e-2
+"""A single call of the reference beside the candidate may take so much longer than alone, and by what the hand-over of
+whole rounds was longer, as far as this: a third process costs something, which is not the candidate's doing."""
+PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
+"""A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
+something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
 SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 """Once the reference takes longer beside the candidate than alone, by more than this share and so many milliseconds a
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
@@ -158,6 +168,16 @@ class Samples:
         """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
         return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
 
+    def last(self, rounds: int) -> "Samples":
+        """Those of the last rounds alone."""
+        return Samples(
+            self.round_s[-rounds:],
+            self.device_ms[-rounds:],
+            self.readings[-rounds:],
+            self.nominal[-rounds:],
+            self.kinds[-rounds:],
+        )
+
     def mhz(self) -> float:
         """The median clock of the device; 0 where nothing told."""
         return median([reading.sm_mhz for reading in self.readings]) if self.readings else 0.0
@@ -191,13 +211,16 @@ class Measured:
     """The timing, what it came from, and the median seconds that the judge's own eviction took before rounds.
 
     `evict_s` is that of the side where it took longer: what a candidate keeps the device busy with may stop for its own
-    rounds and go on in the other's.
+    rounds and go on in the other's. `singles`: rounds of one call of either side. `paused`: whether the candidate took
+    longer between its rounds than the reference between its own.
     """
 
     timing: Timing
     evict_s: float
     mine: Samples
     theirs: Samples
+    singles: tuple[Samples, Samples] | None = None
+    paused: bool = False
 
 
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -236,13 +259,15 @@ def measure(
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()
-        singles = turns.singles()
+        turns.some_singles()
         started = time.monotonic()
         while not turns.suffice(time.monotonic() - started):
             turns.block()
+        while turns.singles_leave_doubt():
+            turns.some_singles()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
-        timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, singles)
-        return Measured(timing, evict_s, turns.mine, turns.theirs)
+        timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
+        return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
 
 
 class _Turns:
@@ -262,6 +287,7 @@ class _Turns:
         self._empty_s: float | None = None
         self.count = candidate.sets.count
         self.mine, self.theirs = Samples(), Samples()
+        self.singles: tuple[Samples, Samples] | None = None
 
     def warm_up(self) -> None:
         """Rounds that do not count; where the reference has no events of a device, also what an empty one takes."""
@@ -283,10 +309,33 @@ class _Turns:
         self._clock.split_round(self._candidate)
         self._last = self._candidate
 
-    def singles(self) -> tuple[Samples, Samples] | None:
-        if not self._plan.singles or self.count == 1 or self._tight:
-            return None
-        return self._clock.singles(self._candidate, self._reference)
+    def some_singles(self) -> None:
+        """Rounds of one call each, as a user waits for one, in turn."""
+        if not self._plan.singles or self.count == 1:
+            return
+        self.singles = self.singles or (Samples(), Samples())
+        at_once = SINGLES_AT_ONCE if self._tight else 1
+        for _ in range(SINGLE_CALLS // at_once):
+            for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
+                if self._tight and self._last is not side:
+                    _take_over(side, self._reference if side is self._candidate else self._candidate)
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._last = side
+                for _ in range(at_once):
+                    self._clock.single(side, samples)
+
+    def singles_leave_doubt(self) -> bool:
+        """Whether single calls say less than rounds, and more of them would say by how much."""
+        if self.singles is None or self._tight or len(self.singles[0].round_s) >= MOST_SINGLE_CALLS:
+            return False
+        hand_over_s = self.hand_over_s()
+        speedup, rounds = _stated(self.mine, self.theirs, hand_over_s, self.count)
+        theirs_s = median([self.theirs.call_ms(hand_over_s, self.count)[at] for at in rounds]) / 1e3
+        _, single = ratio_by_difference(
+            theirs_s, self.singles[1].round_s, self.singles[0].round_s, least=SHORTEST_CALL_S
+        )
+        known = single.high <= single.value * (1 + LAUNCH_WIDTH)
+        return single.value * (1 + LAUNCH_WIDTH) < speedup.value and not known
 
     def block(self) -> None:
         """Four rounds with contents of one kind.
@@ -384,42 +433,50 @@ def beside_and_alone(
                 clock.round(reference, kinds[turn % len(kinds)], alone)
         count = reference.sets.count
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
+        single = Samples()
+        for _ in range(SINGLE_CALLS if measured.singles else 0):
+            clock.single(reference, single)
     timing = measured.timing
     alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
     hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
-    beside = measured.theirs
+    mine, beside = measured.mine, measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
-    launches = not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3
-    slowed = _slowed(beside, alone, hand_over_s, count, launches=launches)
-    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
-    factor = slowed.value / clocks if slowed.low / clocks > 1 + allowed else 1.0
-    timing = _timing(
-        measured.mine,
-        beside,
-        hand_over_s,
-        count,
-        None,
-        slowed=factor,
-        known=timing,
-    )
+    slowed = _slowed(beside, alone, hand_over_s, count)
+    if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
+        # What launching takes changes with the host from one second to the next: only rounds just before can tell.
+        mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
+        slowed = _slowed(beside, alone, hand_over_s, count)
+    factor = _beyond(slowed, allowed, beside, alone)
+    singles = None
+    if measured.singles is not None:
+        open_s = min(max(timing.hand_over_ms / 1e3 - alone_s, 0.0), HAND_OVER_OPEN_MS / 1e3) + SLOWED_SINGLE_MS / 1e3
+        singles = measured.singles[0], _less(measured.singles[1], single, open_s)
+    timing = _timing(mine, beside, hand_over_s, count, singles, slowed=factor)
     return replace(measured, timing=timing.model_copy(update={"reference_alone_ms": alone_ms}))
 
 
-def _slowed(beside: Samples, alone: Samples, hand_over_s: float, count: int, *, launches: bool) -> Interval:
-    """By how much rounds took longer beside a candidate than alone: contents of either sort apart, the worse one told.
+def _less(beside: Samples, alone: Samples, open_s: float) -> Samples:
+    """Single calls of the reference: those beside the candidate, or alone where even so much longer they take less."""
+    longer = Samples(round_s=[seconds + open_s for seconds in alone.round_s])
+    return min(beside, longer, key=lambda samples: quartile(samples.round_s))
 
-    What launching takes changes with the host from one second to the next, so that of launch-bound calls the last
-    rounds before are looked at as well, and the smaller factor is told.
-    """
+
+def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:
+    """By how much the reference was slowed; 1 where noise, or a clock of the device that rose since, explains it."""
+    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
+    return slowed.value / clocks if slowed.low / clocks > 1 + allowed else 1.0
+
+
+def _slowed(beside: Samples, alone: Samples, hand_over_s: float, count: int) -> Interval:
+    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one."""
     before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
     factors = []
     for nominal in (True, False):
         then = [ms for ms, of in zip(before, beside.nominal, strict=True) if of == nominal]
         now = [ms for ms, of in zip(after, alone.nominal, strict=True) if of == nominal]
         if then and now:
-            looks = (then, then[-ALONE_ROUNDS:]) if launches else (then,)
-            factors.append(min((ratio_of_medians(look, now) for look in looks), key=lambda one: one.low))
+            factors.append(ratio_of_medians(then, now))
     return max(factors, key=lambda one: one.low)
 
 
@@ -470,19 +527,16 @@ def _timing(
     singles: tuple[Samples, Samples] | None,
     *,
     slowed: float = 1.0,
-    known: Timing | None = None,
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
     `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does.
-    `known` is what was stated before the reference was timed alone: its single calls stand.
     """
     _, rounds = _stated(mine, theirs, hand_over_s, count)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
     speedup = median_ratio(theirs_ms, mine_ms)
-    single = known.single_speedup if known else None
-    alone_ms = known.candidate_single_ms if known else None
+    single = alone_ms = None
     if singles is not None:
         alone_s, single = ratio_by_difference(
             median(theirs_ms) / 1e3, singles[1].round_s, singles[0].round_s, least=SHORTEST_CALL_S
@@ -532,6 +586,7 @@ class _Clock:
         self._unsettled = 0
         self.mark: Mark = lambda subject, written: frozenset()
         self.evict_s: dict[int, list[float]] = {}
+        self.pause_s: dict[int, list[float]] = {}
 
     def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
         """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
@@ -558,24 +613,27 @@ class _Clock:
         return seconds
 
     def _empty(self, side: Side, slots: int) -> float:
-        order = self._order(side)[:slots]
-        self._write(side, order, self._base)
-        seconds, _, _ = self._timed(side, [], order)
+        timed = None
+        while timed is None:
+            order = self._order(side)[:slots]
+            self._write(side, order, self._base)
+            timed = self._timed(side, [], order)
         side.subject.release()
         side.subject.freeze()
-        return seconds
+        return timed.seconds
 
-    def singles(self, candidate: Side, reference: Side) -> tuple[Samples, Samples]:
-        """Rounds of one call each, as a user waits for one, in turn."""
-        mine, theirs = Samples(), Samples()
-        for _ in range(SINGLE_CALLS):
-            for side, samples in ((candidate, mine), (reference, theirs)):
-                done = False
-                while not done:
-                    order = self._order(side)[:1]
-                    written = self._write(side, order, self._base)
-                    done = self._run(side, order, samples, written, self._base)
-        return mine, theirs
+    def single(self, side: Side, samples: Samples | None, *, look: bool = False) -> None:
+        """A round of one call."""
+        done = False
+        while not done:
+            order = self._order(side)[:1]
+            written = self._write(side, order, self._base)
+            done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
+
+    def paused(self, candidate: Side, reference: Side) -> bool:
+        """Whether the candidate's answers between rounds took longer than the reference's."""
+        mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
+        return mine > PAUSE_FACTOR * theirs + PAUSE_S
 
     def split_round(self, side: Side) -> None:
         """A verified round whose second half gets other contents once its first half is done.
@@ -616,24 +674,30 @@ class _Clock:
         *,
         look: bool = False,
     ) -> bool:
-        """One round on what is written. False where it was to be verified and could not be: it does not count."""
+        """One round on what is written. False where it was to be verified and could not be, or was seen before it
+        began: it does not count.
+        """
         marked = self.mark(side.subject, written) if written and side is self._candidate else frozenset()
-        seconds, device_ms, seed = self._timed(side, order, order)
+        timed = self._timed(side, order, order)
+        if timed is None:
+            return False
         settled = True
         if written and self._verify:
             taken = len(samples.round_s) if samples is not None else 0
             chosen = {call: written[call] for call in sorted({*self._choose(len(order), taken), *marked})}
-            settled = self._verified(side, chosen, seed)
+            settled = self._verified(side, chosen, timed.seed)
         if look or not settled:
             side.subject.survey(range(len(order)))
+        started = time.monotonic()
         side.subject.release()
+        self.pause_s[id(side)][-1] += time.monotonic() - started
         side.subject.freeze()
         if samples is not None and settled:
-            samples.round_s.append(seconds)
+            samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
-            if device_ms is not None:
-                samples.device_ms.append(device_ms / len(order))
+            if timed.device_ms is not None:
+                samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
             if reading is not None:
                 samples.readings.append(reading)
@@ -663,27 +727,52 @@ class _Clock:
             raise SubjectFailed("protocol", detail) from None
         return False
 
-    def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> tuple[float, float | None, int]:
-        """Show `slots`, evict, say go, wait, stop: the seconds of the round, its device milliseconds, its seed."""
+    def _wake(self, side: Side) -> None:
+        started = time.monotonic()
+        side.subject.wake()
+        self.pause_s.setdefault(id(side), []).append(time.monotonic() - started)
+
+    def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> "_Timed | None":
+        """Show `slots`, evict, say go, wait, stop. None where it ran while it was stopped, with what it saw then.
+
+        On a device what was queued before sees contents whoever is stopped: they are shown while the clock runs, to a
+        worker that is awake. On a host nothing follows the judge's copy while all tasks are stopped, which takes as
+        long as a call may: there the clock starts once it is done, and the worker is woken while it runs.
+        """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
         self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()
         self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
-        subject.wake()
         if sets.on_device:
+            self._wake(side)
             _stay_awake(WAKE_S)
-        self._device.touch()
-        started = time.monotonic()
-        sets.reveal(slots)
-        if sets.on_device:
+            self._device.touch()
+            started = time.monotonic()
+            sets.reveal(slots)
             self._device.evict()
+        else:
+            sets.reveal(slots)
+            if not subject.rests():
+                return None
+            self._device.touch()
+            started = time.monotonic()
+            self._wake(side)
         result = subject.round(order, seed=seed, hold=True)
         self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
-        return seconds, result.device_ms, seed
+        return _Timed(seconds, result.device_ms, seed)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with."""
+
+    seconds: float
+    device_ms: float | None
+    seed: int
 
 
 def _stay_awake(seconds: float) -> None:

@@ -75,6 +75,8 @@ _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
 _MOST_ELEMENTS = 1 << 44  # an expanded tensor has more elements than memory; indices of them must not overflow
 _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
+_MOST_LAYOUTS = 4
+"""In so many ways a candidate may lay out its outputs from call to call on a device; each is read for every call."""
 _FEW_STRAYS, _STRAY_SHARE = 3, 0.05
 """How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
 whose end that touches does not count; elsewhere it could only have disturbed others."""
@@ -112,10 +114,12 @@ class WorkerSubject:
         self._done: Done | None = None
         self._freezer = conversation.freezer()
         self._freezes = self._strays = 0
-        self._gathered: Gathered | None = None
         self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
+        self._looked = False
+        self._gathered: list[Gathered] | None = None
         self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
+        self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
         self._opened: dict[str, Allocation] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
@@ -141,6 +145,7 @@ class WorkerSubject:
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def attach(self, sets: InputSets) -> None:
+        self._thaw()
         self._freezes = self._strays = 0
         arena, base = self._attach(sets.arena)
         self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
@@ -150,7 +155,7 @@ class WorkerSubject:
         if self._sets is not None:
             self.release()
             self._close_opened()
-            self._layout = ()
+            self._layout, self._layouts = (), {}
             self._talk.ask(Detach(arena=self._sets[0]), Released)
             self._sets = None
 
@@ -176,6 +181,17 @@ class WorkerSubject:
             with _blamed():
                 self._freezer.settle()
 
+    def rests(self) -> bool:
+        if not self._freezer.holds:
+            return True
+        self._looked = True
+        self._freezes += 1
+        ran = self._freezer.ran()
+        self._strays += ran
+        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
+            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        return not ran
+
     def wake(self) -> None:
         self._thaw()
         self._give_contents()
@@ -188,12 +204,17 @@ class WorkerSubject:
         self._gathered, self._kept = None, {}
         request = Go(slots=tuple(slots), seed=seed)
         gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
-        places = self._places(len(slots)) if gathers else []
+        layouts = list(self._layouts.values()) if gathers else []
+        places = [self._places(layout, len(slots)) for layout in layouts]
         started = time.monotonic()
         stop = self._halt if hold else lambda: None
         self._done = self._talk.ask_round(request, seconds=self._call_s, spin_s=self._spin_s, stop=stop)
         if gathers:
-            self._gathered = gather(self._done.addresses, self._layout, places, self._allocations())
+            allocations = self._allocations()
+            self._gathered = [
+                gather(self._done.addresses, layout, at, allocations)
+                for layout, at in zip(layouts, places, strict=True)
+            ]
             torch.cuda.synchronize()
         device_ms = self._done.device_ms if self._device.type == "cuda" else None
         return Round(time.monotonic() - started, len(slots), device_ms)
@@ -205,11 +226,11 @@ class WorkerSubject:
         wanted = self._wanted.get(call, ())
         return wanted[index] if index < len(wanted) else None
 
-    def _places(self, calls: int) -> list[Places]:
-        """Where to look in each output of so many calls."""
+    def _places(self, layout: Sequence[TensorValue], calls: int) -> list[Places]:
+        """Where to look in each output of so many calls that are laid out like this."""
         return [
             places_of(leaf, self._device, calls, {call: self._wanted_of(call, index) for call in self._wanted})
-            for index, leaf in enumerate(self._layout)
+            for index, leaf in enumerate(layout)
         ]
 
     def _allocations(self) -> list[Allocation]:
@@ -239,9 +260,7 @@ class WorkerSubject:
         if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
             return
         if self._device.type == "cuda":
-            if self._gathered is None:
-                raise Unsettled
-            self._kept = {call: self._gathered.of(call) for call in calls}
+            self._kept = {call: self._of_gathered(call) for call in calls}
             return
         whole = sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) <= _SNAPSHOT_BYTES
         self._locate_sets()
@@ -256,6 +275,20 @@ class WorkerSubject:
                     self._kept[call].setdefault(address, []).append(kept)
         if self._freezer.ran():
             raise Unsettled
+
+    def _of_gathered(self, call: int) -> dict[int, list[Kept]]:
+        """What was read of a call's outputs on the device, by address. Raises Unsettled where that is not all."""
+        assert self._done is not None
+        found: dict[int, list[Kept]] = {}
+        for gathered in self._gathered or ():
+            for address, kept in gathered.of(call).items():
+                found.setdefault(address, []).extend(kept)
+        named = self._done.addresses[call]
+        alike = [layout for layout in self._layouts.values() if len(layout) == len(named)]
+        for index, address in enumerate(named):
+            if address not in found and (not alike or any(layout[index].elements for layout in alike)):
+                raise Unsettled
+        return found
 
     def _keep(self, address: int, leaf: TensorValue, *, whole: bool, wanted: torch.Tensor | None) -> Kept | None:
         """What is at an address of the host now; None where nothing can be, by what was described so far."""
@@ -354,8 +387,19 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
-        self._layout = tuple(tensors(answer.outputs[-1])) if answer.outputs else ()
+        for output in answer.outputs:
+            self._remember(tuple(tensors(output)))
         return answer
+
+    def _remember(self, layout: tuple[TensorValue, ...]) -> None:
+        """By what outputs of further rounds are read: the newest layout, the largest, and others as there is room."""
+        self._layout = layout
+        key = tuple((leaf.dtype, leaf.shape, leaf.strides) for leaf in layout)
+        self._layouts.pop(key, None)
+        self._layouts[key] = layout
+        if len(self._layouts) > _MOST_LAYOUTS:
+            older = list(self._layouts)[:-1]
+            del self._layouts[min(older, key=lambda one: sum(leaf.elements for leaf in self._layouts[one]))]
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
         self._thaw()
@@ -381,10 +425,9 @@ class WorkerSubject:
     def _thaw(self) -> None:
         if not self._freezer.holds:
             return
-        self._freezes += 1
-        self._strays += self._freezer.ran()
-        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
-            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
+        if not self._looked:
+            self.rests()
+        self._looked = False
         self._freezer.resume()
 
     # ---- sharing -----------------------------------------------------------------------------------------------
@@ -460,7 +503,8 @@ class WorkerSubject:
             self._open(entry)  # for the next time
         handle = entry.handle if entry else ""
         fitting = (one.as_laid_out(leaf) for one in kept.get(leaf.offset, ()) if one.source.handle == handle)
-        found = next(filter(None, fitting), None)
+        whole = [one for one in fitting if one is not None]
+        found = max(whole, key=lambda one: one.data.numel(), default=None)
         if found is None:
             raise SubjectFailed("protocol", "an output could not be read, or lay otherwise, when the clock stopped")
         if source is None and found.source.mapped is not None and self._device.type != "cuda":

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -348,16 +349,53 @@ def speedup_style(interval: Interval) -> str:
     return "red" if interval.high < 1 else ""
 
 
-def _rows_table(board: Leaderboard) -> Table:
-    drawn = _frame()
-    drawn.add_column("#", justify="right", style="dim", no_wrap=True)
-    drawn.add_column("model", overflow="fold", ratio=1)
-    for title in ("subs", "compiled", "correct", *map(_fast, ALWAYS_P), "geomean"):
-        drawn.add_column(title, justify="right", no_wrap=True)
-    for rank, row in _ranked(board):
-        geomean = _ratio(row.geomean.value if row.geomean else None)
-        drawn.add_row(str(rank), _row_head(row), *map(_number, [*_counts(row), *_rates(row, ALWAYS_P), geomean]))
-    return drawn
+@dataclass(frozen=True)
+class _Figures:
+    """A table of figures. Where a terminal is too narrow for all of them it says which are left out.
+
+    `rows` hold a rank, what it is called, and a cell for each of `titles`; the first of `spared` goes first.
+    """
+
+    name: str
+    titles: Sequence[str]
+    rows: Sequence[tuple[int, Text, Sequence[str]]]
+    spared: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for count in range(len(self.spared) + 1):
+            drawn = self._without(self.spared[:count])
+            if Measurement.get(console, options.update(width=_ANY_WIDTH), drawn).minimum <= options.max_width:
+                break
+        yield drawn
+        if count:
+            yield Text(f"left out for want of room: {', '.join(self.spared[:count])}", style="dim")
+
+    def _without(self, spared: Sequence[str]) -> Table:
+        drawn = _frame()
+        drawn.add_column("#", justify="right", style="dim", no_wrap=True)
+        drawn.add_column(self.name, overflow="fold", ratio=1, min_width=12)
+        shown = [place for place, title in enumerate(self.titles) if title not in spared]
+        for place in shown:
+            drawn.add_column(self.titles[place], justify="right", no_wrap=True)
+        for rank, name, cells in self.rows:
+            drawn.add_row(str(rank), name, *(_number(cells[place]) for place in shown))
+        return drawn
+
+
+_ANY_WIDTH = 10_000
+
+
+def _rows_table(board: Leaderboard) -> _Figures:
+    rows = [
+        (
+            rank,
+            _row_head(row),
+            (*_counts(row), *_rates(row, ALWAYS_P), _ratio(row.geomean.value if row.geomean else None)),
+        )
+        for rank, row in _ranked(board)
+    ]
+    titles = ("subs", "compiled", "correct", *map(_fast, ALWAYS_P), "geomean")
+    return _Figures("model", titles, rows, spared=("compiled", "subs", _fast(2), "correct"))
 
 
 def _fast(p: float) -> str:
@@ -524,18 +562,16 @@ def comparison_text(each: Comparison) -> str:
 def _levels(board: Leaderboard) -> Iterator[RenderableType]:
     if not any(row.levels for row in board.rows):
         return
-    drawn = _numbered()
-    drawn.add_column("level", overflow="fold", min_width=12)
-    for title in ("problems", "subs", "correct", *map(_fast, ALWAYS_P), "geomean"):
-        drawn.add_column(title, justify="right", no_wrap=True)
+    rows = []
     for rank, row in _ranked(board):
         for level in row.levels:
             geomean = _ratio(level.geomean.value if level.geomean else None)
             numbers = (level.problems, level.submissions, level.correct)
-            cells = [*map(str, numbers), *_rates(level, ALWAYS_P), geomean]
-            drawn.add_row(str(rank), Text(one_cell(level.set) or _NOTHING), *map(_number, cells))
+            cells = (*map(str, numbers), *_rates(level, ALWAYS_P), geomean)
+            rows.append((rank, Text(one_cell(level.set) or _NOTHING), cells))
+    titles = ("problems", "subs", "correct", *map(_fast, ALWAYS_P), "geomean")
     yield Text()
-    yield drawn
+    yield _Figures("level", titles, rows, spared=("problems", "subs", _fast(2), "correct"))
 
 
 def _at_k(board: Leaderboard) -> Iterator[RenderableType]:

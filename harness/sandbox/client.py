@@ -186,6 +186,20 @@ class Zygote:
         """Use a connection that was inherited."""
         return cls(socket.socket(fileno=fd))
 
+    def lives_on(self, seconds: float) -> bool:
+        """Whether its process still runs so many seconds from now; returns at once where it does not.
+
+        Only its owner can tell, for others it is True. A process that ends closes its sockets before it can be waited
+        for, and whatever ends with it goes by such a socket too.
+        """
+        if self._process is None:
+            return True
+        if self._connection.fileno() < 0 or self._process.poll() is not None:
+            return False
+        poller = select.poll()
+        poller.register(self._connection, 0)  # that the other end is closed is told without being asked for
+        return not poller.poll(seconds * 1000)
+
     def ready(self) -> Confinement:
         """Wait for the imports; say what workers will get. Only for the owner. Raises SandboxError where they fail."""
         self._require_holder()

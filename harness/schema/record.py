@@ -220,6 +220,21 @@ DIFFERED = "fast-build-differed"
 """The flag of a record whose verdict over a fast build was another than over stock's, which stands in its place."""
 
 
+class Summary(Frozen):
+    """What a trainer needs of a record. `detail` is "" where the candidate is correct, `flags` are names of rules.
+
+    `speedup` is None where the candidate is not correct or was not timed. `kind` is that of the verdict:
+    "infrastructure" says nothing of the candidate and is no reward.
+    """
+
+    kind: str
+    compiled: bool
+    correct: bool
+    speedup: Interval | None = None
+    detail: str = ""
+    flags: tuple[str, ...] = ()
+
+
 class Record(Frozen):
     """One judged submission, as it stands in a run's JSON lines.
 
@@ -264,3 +279,14 @@ class Record(Frozen):
     def speedup(self) -> Interval | None:
         """How many times faster than the reference as written; None where it is not correct, or was not timed."""
         return self.timing.speedup if self.correct and self.timing is not None else None
+
+    def summary(self) -> Summary:
+        """The record in the few words that a server answers with and `harness.client.reward` takes."""
+        return Summary(
+            kind=self.verdict.kind,
+            compiled=self.compiled,
+            correct=self.correct,
+            speedup=self.speedup,
+            detail=getattr(self.verdict, "detail", ""),
+            flags=tuple(flag.rule for flag in self.flags),
+        )

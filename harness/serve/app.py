@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import ValidationError
 
 import harness
-from harness.errors import InputError
+from harness.errors import InputError, ProblemError
 from harness.serve.asked import Asked, NeedsToken
 from harness.serve.changes import Changes, phase_of
 from harness.serve.engine import Busy, Engine, Unavailable
@@ -181,6 +181,14 @@ def _add_the_rest(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/problems")
     async def problems() -> list[str]:
         return list(desk.engine.catalog.files)
+
+    @app.get("/v1/problems/{name:path}")
+    async def problem(name: str) -> dict[str, str]:
+        try:
+            found = await asyncio.to_thread(desk.engine.named, name)
+        except ProblemError as error:
+            raise HTTPException(404, str(error)) from None
+        return {"title": found.title, "sha256": found.sha256, "source": found.source}
 
     @app.get("/health")
     async def health() -> Response:

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from harness.errors import InputError
-from harness.schema import Problem, Record, Submission
+from harness.schema import Problem, Submission
 from harness.schema.base import Frozen
 from harness.schema.problem import Precision
 from harness.schema.record import BaselineName, ToleranceName
@@ -76,16 +76,3 @@ class Work:
         self.id = "j" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
         self.submission = submission.model_copy(update={"path": self.id})
         self.problem, self.settings = problem, settings
-
-
-def summary_of(record: Record) -> dict[str, Any]:
-    """What a trainer needs of a record. `detail` is "" where the candidate is correct, `flags` are names of rules."""
-    speedup = record.speedup
-    return {
-        "kind": record.verdict.kind,
-        "compiled": record.compiled,
-        "correct": record.correct,
-        "speedup": speedup.model_dump() if speedup is not None else None,
-        "detail": getattr(record.verdict, "detail", ""),
-        "flags": [flag.rule for flag in record.flags],
-    }

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import json
 import math
 import threading
 import time
@@ -21,7 +20,7 @@ from harness.controller.scheduler import run as run_stages
 from harness.errors import HarnessError, MachineError, ProblemError, SandboxError
 from harness.library import load_submission
 from harness.schema import Problem, Record
-from harness.serve.asked import RANKS, Asked, NeedsToken, Work, summary_of
+from harness.serve.asked import RANKS, Asked, NeedsToken, Work
 from harness.serve.bench import Bench
 from harness.serve.jobs import Job, Jobs, QueueFull, State, Taken
 from harness.settings import Settings
@@ -33,6 +32,8 @@ FAULTS_IN_A_ROW = 3
 """After so many faults of the machine's with no verdict between them, everything that judges is started anew."""
 REOPEN_S = (1.0, 60.0)
 """The first and the longest pause before what could not be started is started again."""
+FORGET_EVERY_S = 600.0
+"""So often jobs are looked for that need be kept no longer."""
 _TURN_S = 0.2  # how long a builder without a job waits before it looks whether it is to stop
 
 OpenBench = Callable[[], AbstractContextManager[Bench]]
@@ -103,9 +104,13 @@ class Engine:
         catalog: Catalog,
         settings: Settings,
         most_queued: int,
+        keep_s: float | None = None,
         watcher: Watcher | None = None,
     ) -> None:
-        """`state` is the folder of the jobs and of the run; the server that writes it is the only one."""
+        """`state` is the folder of the jobs and of the run; the server that writes it is the only one.
+
+        `keep_s`: jobs that have ended are forgotten so many seconds after they were accepted; never where None.
+        """
         self.state, self.catalog, self.settings, self.most_queued = state, catalog, settings, most_queued
         self.watcher = watcher or Watcher()
         self.fault: str | None = None
@@ -114,6 +119,7 @@ class Engine:
         self._open_bench = open_bench
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
+        self._keep_s, self._look_again = keep_s, 0.0
         self._news = threading.Condition()
         self._stopping, self._ended, self._reopen = threading.Event(), threading.Event(), threading.Event()
         self._started: threading.Event = threading.Event()
@@ -174,6 +180,13 @@ class Engine:
                 self._news.notify()
         return work.id, taken
 
+    def named(self, name: str) -> Problem:
+        """The catalogue's problem of that name, which is never a path. Raises ProblemError, which says nothing else."""
+        try:
+            return self._named(name)
+        except ProblemError:
+            raise ProblemError(f"there is no problem {name[:200]!r} here, or several") from None
+
     def cancel(self, id: str) -> None:
         """Cancel what is queued at once, what runs before it gets a device. What is judged already is left to end."""
         if self.jobs.cancel(id):
@@ -227,10 +240,7 @@ class Engine:
             if not trusted:
                 raise NeedsToken("a problem's own source is only taken with a token: name one of the server's")
             return text_problem(asked.problem)
-        try:
-            return self._named(asked.problem)
-        except ProblemError:
-            raise ProblemError(f"there is no problem {asked.problem[:200]!r} here, or several") from None
+        return self.named(asked.problem)
 
     # The engine's thread
 
@@ -284,6 +294,7 @@ class Engine:
 
     def _turns(self) -> Iterator[Job | None]:
         while not (self.draining or self._reopen.is_set()):
+            self._forget_the_old()
             job = self.jobs.claim()
             if job is None:
                 with self._news:
@@ -291,6 +302,11 @@ class Engine:
             else:
                 self.watcher.changed(job.id)
             yield job
+
+    def _forget_the_old(self) -> None:
+        if self._keep_s is not None and time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + min(FORGET_EVERY_S, self._keep_s)
+            self.jobs.forget(self._keep_s)
 
     def _prepare(self, bench: Bench, job: Job) -> _Prepared:
         if job.is_late:
@@ -406,7 +422,7 @@ def _why_not(evaluated: Evaluated, job: Job) -> str | None:
 
 
 def _finish(jobs: Jobs, record: Record) -> None:
-    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=json.dumps(summary_of(record)))
+    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=record.summary().model_dump_json())
 
 
 def _reconcile(jobs: Jobs, run: Run) -> None:

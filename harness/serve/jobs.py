@@ -186,6 +186,16 @@ class Jobs:
             found = self._database.execute("select min(accepted) from jobs where state='queued'").fetchone()[0]
         return 0.0 if found is None else max(0.0, time.time() - found)
 
+    def forget(self, older_s: float) -> int:
+        """Delete what has ended and was accepted more than `older_s` seconds ago; how many. Records stay in the run."""
+        with self._changing() as database:
+            gone = database.execute(
+                "delete from jobs where state not in ('queued', 'running') and accepted < ?", (time.time() - older_s,)
+            )
+            if gone.rowcount:
+                database.execute("delete from tasks where id not in (select id from jobs)")
+            return gone.rowcount
+
     def name_task(self, task_id: str, id: str) -> None:
         """Remember by which id a caller's own name goes."""
         with self._changing() as database:

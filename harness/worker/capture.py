@@ -24,6 +24,10 @@ RequestBuild = Callable[[BuildRequest], Artifact]
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _HEADER_SUFFIXES = (".h", ".hpp", ".hxx", ".cuh", ".inl", ".inc")
 _FILE_LIMIT_BYTES = 4 << 20
+_WHICH_FILES = (
+    "There are the files that the candidate writes and, where `harness eval` is given a .py file, those beside it that "
+    "its strings name by a relative path"
+)
 
 
 class BuildFailed(RuntimeError):
@@ -187,6 +191,9 @@ def _read(name: str, path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_FILE_LIMIT_BYTES).decode("utf-8", errors="replace")
+    except FileNotFoundError as error:
+        detail = f"{os.path.relpath(path)}: {error.strerror}. {_WHICH_FILES}"
+        raise _failed(name, "compile", detail) from error
     except OSError as error:
         raise _failed(name, "compile", f"{path}: {error.strerror}") from error
 

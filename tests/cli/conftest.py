@@ -44,7 +44,7 @@ import torch
 
 class ModelNew(torch.nn.Module):
     def forward(self, x):
-        time.sleep(0.004)  # one call fills a round, and rounds of one call are soon taken
+        time.sleep(0)  # tests replace it; a round of 256 calls is soon taken
         return torch.relu(x)
 """
 WRONG = RIGHT.replace("torch.relu(x)", "x + 1")

@@ -529,15 +529,15 @@ def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, fai
 # Timing a right answer takes seconds, and emulated ones are never timed: few of the first kind, so that some kills meet
 # the clock, and the rest of the second.
 MIXTURE = {
-    "right": 4, "right_emulated": 26, "wrong": 70, "failing": 50, "has_no_model": 20, "segfaults": 15,
-    "leaves_with_status_zero": 15,
+    "right": 2, "right_emulated": 12, "wrong": 36, "failing": 24, "has_no_model": 10, "segfaults": 8,
+    "leaves_with_status_zero": 8,
 }  # fmt: skip
 KINDS = {"right": "correct", "right_emulated": "correct", "wrong": "wrong"}
 KILLS_WHILE_STARTING = 2
 KILLS_WHILE_JUDGING = 8
 
 
-@pytest.mark.slow  # 200 candidates and eleven starts
+@pytest.mark.slow  # 100 candidates and eleven starts
 @pytest.mark.timeout(400)
 def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start):
     mark = f"mark-{random.getrandbits(64):x}"
@@ -545,7 +545,10 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     print("seed", seed)  # shown where the test fails
     names = [name for name, count in MIXTURE.items() for _ in range(count)]
     chance.shuffle(names)
-    lay(here, {"right_emulated.py": (here / "right.py").read_text() + "# to be run where cuda is\n"})
+    right = (here / "right.py").read_text()
+    lay(
+        here, {"right.py": right.replace("sleep(0)", "sleep(0.0005)"), "right_emulated.py": f"{right}# where cuda is\n"}
+    )
     texts = {
         name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL[name]).read_text() for name in MIXTURE
     }
@@ -559,7 +562,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
             time.sleep(chance.uniform(0.05, 2.0))
         else:
             before = kept.read_bytes().count(b"\n") if kept.exists() else 0
-            wait_for_records(kept, before + chance.randint(1, 18), process)
+            wait_for_records(kept, before + chance.randint(1, 9), process)
             time.sleep(chance.choice([0.0, chance.uniform(0.0, 0.3)]))
         process.kill()
         process.communicate(timeout=30)
@@ -569,7 +572,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     assert process.returncode == 0, stderr
     wait_until_gone(mark)
     written = [line["submission"]["sample"] for line in lines(kept.parent)]
-    assert Counter(written) == Counter(range(200))
+    assert Counter(written) == Counter(range(len(names)))
     run = open_run(kept.parent)
     for record in run.records():
         name = names[record.submission.sample]

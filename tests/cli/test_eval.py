@@ -49,7 +49,8 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
     assert all({"rule", "severity", "detail"} <= flag.keys() for flag in record["flags"])
     assert record["flags"]
     assert record["sandbox"].keys() == {"layers", "missing"}
-    assert list(record["phases_s"]) == ["extract", "screen", "build", "audit", "load", "check", "time", "alone"]
+    phases = [phase for phase in record["phases_s"] if phase != "wait"]  # for another test that is timing
+    assert phases == ["extract", "screen", "build", "audit", "load", "check", "time", "alone"]
     assert {"torch", "cuda", "driver", "gpu", "host", "clocks"} <= record["environment"].keys()
     assert Record.model_validate(record).timing is not None
     assert "\x1b" not in stderr
@@ -352,7 +353,7 @@ def test_several_are_judged_in_one_session_and_shown_side_by_side(invoke, here):
 
 
 def test_two_that_are_compared_are_compared_with_each_other(invoke, here):
-    (here / "slow.py").write_text((here / "right.py").read_text().replace("0.004", "0.016"))
+    (here / "slow.py").write_text((here / "right.py").read_text().replace("sleep(0)", "sleep(0.0005)"))
     result = invoke("compare", "right.py", "slow.py", *relu())
     assert result.exit_code == 0
     assert "times as long as slow.py: right.py is faster" in result.stdout

@@ -162,6 +162,16 @@ def test_odd_answers_are_told_and_counted_and_are_no_fault(here, invoke, serve):
     assert "truncated   level1/19_ReLU sample 1  (length)" in result.stderr
 
 
+def test_a_server_that_is_not_there_is_named_and_nothing_is_said_to_be_judged(here, invoke, serve, monkeypatch):
+    monkeypatch.setattr("harness.generate.asking._FIRST_WAIT_S", 0.002)
+    arguments = command(serve(lambda request: Say("x")))
+    arguments[4] = "http://127.0.0.1:9/v1"
+    result = invoke(*arguments)
+    assert result.exit_code == 3
+    assert result.stdout == "nothing was answered, 1 asked; 0 tokens read, 0 written\n"
+    assert "unanswered  level1/19_ReLU sample 0  no answer from http://127.0.0.1:9: " in result.stderr
+
+
 def test_what_was_not_answered_is_a_fault_and_is_asked_for_again(here, invoke, serve):
     server = serve(lambda request: Fail(400, "too long") if request.number == 0 else Say("x"))
     result = invoke(*command(server, "--samples", "2", "--concurrency", "1"))

@@ -363,6 +363,8 @@ def test_a_fault_of_ours_reaches_everyone_who_waits(only: Callable[..., None], c
         ({"files": {"a\0.cpp": ""}}, "none that can be given"),
         ({"files": {"a/" * 17 + "b.cpp": ""}}, "none that can be given"),
         ({"files": {"a": "", "a/b.cpp": ""}}, "a file and a folder"),
+        ({"files": {"main.cpp/a.h": ""}}, "a file and a folder"),
+        ({"files": {"./cuda.cu/a.h": ""}, "cuda_sources": ("x",)}, "a file and a folder"),
         ({"files": {f"{i}.cpp": "" for i in range(300)}}, "more than 256 files"),
         ({"name": "a -fplugin=b"}, "no name"),
         ({"extra_ldflags": ("-L.",)}, "-L."),
@@ -378,6 +380,19 @@ def test_requests_that_may_not_be_built_are_refused_by_name(
     assert isinstance(failure, BuildFailure)
     assert failure.reason == "unsupported"
     assert words in failure.detail
+
+
+def test_a_file_named_like_a_folder_of_the_toolchains_own_headers_is_no_fault_of_the_machine(
+    only: Callable[..., None], cache: ArtifactCache
+) -> None:
+    def plan(request: BuildRequest, around: Surroundings) -> Plan:
+        return Plan(files={"ATen/ops/relu.h": "", **request.files}, compile=(), link=("false",), output="module.so")
+
+    only(Toolchain("with-headers", plan, 1))
+    request = BuildRequest(name="m", cpp_sources=("int f;",), files={"ATen/ops": ""})
+    failure = Builder(cache=cache, target="cpu").build(request, deadline_s=5)
+    assert isinstance(failure, BuildFailure)
+    assert (failure.reason, failure.detail) == ("unsupported", "'ATen/ops' names a file and a folder")
 
 
 # ---- CUDA ----

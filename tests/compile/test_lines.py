@@ -41,6 +41,11 @@ def test_a_literal_that_begins_with_an_escaped_line_break_is_found() -> None:
     assert locate(SOURCE[1:], CANDIDATE.replace('"""\n', '"""\\\n', 1)) == 4
 
 
+def test_a_literal_on_one_line_has_no_lines_of_the_candidate() -> None:
+    assert locate(SOURCE, f"import torch\nSOURCE = {SOURCE!r}\n") is None
+    assert locate("int a;\nint b;\n", 'x = (\n    "int a;\\n"\n    "int b;\\n"\n)\n') == 2
+
+
 @pytest.mark.parametrize("candidate", ["x = 1", "def (", "x = '" + "\\0" * 3 + "'"])
 def test_what_is_no_literal_is_not_found(candidate: str) -> None:
     assert locate(SOURCE, candidate) is None

@@ -1,8 +1,15 @@
 """What is read of preprocessed headers."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from harness.compile import ArtifactCache
+from harness.compile.recipe import Machine
+from harness.compile.slim_tool import _compare_macros, write_facade
+from harness.compile.torch_layout import cxx_compiler, find_torch
 from harness.compile.visible import Visible, c_headers, compared, definitions, read_macros
 
 PRINTED = """# 1 "main.cpp"
@@ -41,3 +48,22 @@ def test_what_one_side_alone_defines_and_what_a_condition_may_find_otherwise_are
     assert visible.uncertain == {"THEIRS", "OURS", "VALUE", "PART", "SLIM_HALF"}
     visible.write(tmp_path / "visible.json")
     assert Visible.read(tmp_path / "visible.json") == visible
+
+
+def test_in_cuda_a_condition_on_what_only_torch_s_headers_read_there_is_uncertain(
+    tmp_path: Path, cache: ArtifactCache
+) -> None:
+    """Under nvcc torch's complex numbers bring Thrust, and with that <float.h>; g++ reads neither."""
+    layout = find_torch()
+    if layout.toolkit is None:
+        pytest.skip("no CUDA compiler on this machine")
+    found = {}
+    for cuda in (None, layout.toolkit.version):
+        work = tmp_path / str(cuda)
+        work.mkdir()
+        write_facade(work / "include", layout.include_dirs[0])
+        machine = Machine(target="cpu", layout=replace(layout, cuda=cuda), cxx=cxx_compiler())
+        _compare_macros(machine, cache, work)
+        found[cuda] = Visible.read(work / "visible.json").uncertain
+    assert "FLT_MAX" in found[layout.toolkit.version] - found[None]
+    assert {"M_PI", "CUDA_VERSION", "__CUDACC__", "__cplusplus"}.isdisjoint(found[layout.toolkit.version])

@@ -9,7 +9,7 @@ from harness.controller import evaluate as page
 from harness.controller.evaluate import begin, evaluate, examine, settle, settle_or_record
 from harness.controller.preparation import Preparation
 from harness.controller.session import DeviceChoice, JudgeLost
-from harness.errors import DeviceError, MachineError, ProblemError, ToolchainError
+from harness.errors import DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
 from harness.judge.jobs import Judgement, Seated
 from harness.schema import (
     BuildSummary,
@@ -84,7 +84,7 @@ def session(monkeypatch):
             on_gpu=gpu,
             seats=[seat],
             free_seat=lambda: nullcontext(seat),
-            zygote=None,
+            zygote=SimpleNamespace(lives_on=lambda seconds: True),
             build=None,
         )
 
@@ -264,6 +264,20 @@ def test_what_nobody_foresaw_of_a_text_is_its_own_failure_and_what_the_machine_l
     else:
         with pytest.raises(MachineError, match="could not be examined"):
             examine(draft, session=one, on_phase=lambda name: None)
+
+
+@pytest.mark.parametrize("reason", ["crash", "protocol"])
+def test_a_worker_that_died_with_the_process_it_was_forked_from_has_not_crashed(session, submission, problem, reason):
+    died = Failed(stage="run", reason=reason, detail="the worker died of signal 9")
+    asked = submission(PYTORCH), problem()
+    on_device = session(Judgement(verdict=died), Judgement(verdict=died))
+    assert evaluate(*asked, session=on_device).record.verdict == died
+    before_it = session(JUDGEMENT, prepared=Preparation(builds=(), notes=(), build_log="", failure=died))
+    assert evaluate(*asked, session=before_it).record.verdict == died
+    for one in (on_device, before_it):
+        one.zygote = SimpleNamespace(lives_on=lambda seconds: False)
+        with pytest.raises(SandboxError, match="the prepared process died"):
+            evaluate(*asked, session=one)
 
 
 def test_a_single_evaluation_raises_its_fault(session, submission, problem):

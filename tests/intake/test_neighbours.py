@@ -52,6 +52,28 @@ def test_lines_keep_their_numbers_and_the_file_is_still_a_candidate(folder):
     assert extract(submission).outcome.source == submission.text
 
 
+@pytest.mark.parametrize(
+    "sources",
+    [
+        '[os.path.join(os.path.dirname(__file__), "csrc", "deep", "sum.cu")]',
+        '[str(Path(__file__).parent / "csrc" / "deep" / "sum.cu")]',
+        '[str(Path(__file__).parent / "csrc/deep" / "sum.cu")]',
+        '[f"{here}/csrc/deep/sum.cu"]',
+        '[here + "/csrc/deep/sum.cu"]',
+        '["./csrc/deep/sum.cu"]',
+        'glob.glob("csrc/deep/*.cu")',
+        'Path(__file__).parent.joinpath("csrc", "deep").glob("*.cu")',
+    ],
+)
+def test_a_path_may_be_written_in_parts_or_as_a_pattern(folder, sources, monkeypatch):
+    (folder / "csrc/deep").mkdir(parents=True)
+    (folder / "csrc/deep/sum.cu").write_text('#include "../part.cuh"\n// a sum\n')
+    (folder / "csrc/part.cuh").write_text("// part\n")
+    run(with_neighbours(CANDIDATE.replace('["relu.cu"]', sources), folder), folder / "elsewhere", monkeypatch)
+    assert Path("csrc/deep/sum.cu").read_text() == (folder / "csrc/deep/sum.cu").read_text()
+    assert Path("csrc/part.cuh").read_text() == "// part\n"
+
+
 def test_an_edit_of_a_neighbour_is_another_submission(folder):
     before = read_submission(folder / "mine.py").sha256
     (folder / "relu.cu").write_text("// edited\n")
@@ -62,7 +84,7 @@ def test_in_a_folder_of_answers_nobody_reads_what_lies_beside(folder):
     assert all("write_text" not in each.text for each in read_folder(folder))
 
 
-@pytest.mark.parametrize("name", ["../secret.cu", "/etc/hosts.h", "link.cu"])
+@pytest.mark.parametrize("name", ["../secret.cu", "/etc/hosts.h", "link.cu", "../*.cu"])
 def test_nothing_outside_of_the_folder_is_read(folder, name):
     (folder.parent / "secret.cu").write_text("secret")
     (folder / "link.cu").symlink_to(folder.parent / "secret.cu")

@@ -44,6 +44,9 @@ class FunctionSubject:
     def freeze(self) -> None:
         pass
 
+    def rests(self) -> bool:
+        return True
+
     def wake(self) -> None:
         pass
 

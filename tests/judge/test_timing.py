@@ -48,6 +48,9 @@ class Recorder:
     def freeze(self):
         self.frozen = True
 
+    def rests(self):
+        return True
+
     def wake(self):
         self.frozen = False
 
@@ -339,10 +342,38 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Recorder, name, noted)
     run(1)
     first = events.index("wake")
-    assert events[first - 4 : first + 10] == [
-        "touch", "clock", "evict", "clock",
-        "wake", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "freeze",
+    assert events[first - 5 : first + 11] == [
+        "touch", "clock", "evict", "clock", "clock",
+        "wake", "clock", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "clock",
     ]  # fmt: skip
+
+
+def test_on_a_host_contents_are_shown_while_all_is_stopped_and_the_clock_starts_before_it_is_woken(monkeypatch):
+    events = []
+    monkeypatch.setattr(Quiet, "touch", lambda self: None)
+    monkeypatch.setattr(InputSets, "reveal", lambda self, slots: events.append("reveal"))
+    monkeypatch.setattr(Clock, "monotonic", lambda self: events.append("clock") or self.now)
+    for name in ("rests", "wake", "round", "freeze"):
+        real = getattr(Recorder, name)
+
+        def noted(self, *arguments, name=name, real=real, **named):
+            events.append(name)
+            return real(self, *arguments, **named)
+
+        monkeypatch.setattr(Recorder, name, noted)
+    run(1)
+    first = events.index("reveal")
+    assert events[first : first + 7] == ["reveal", "rests", "clock", "clock", "wake", "clock", "round"]
+
+
+def test_a_round_before_which_it_ran_while_it_was_stopped_is_not_run(monkeypatch):
+    answers = iter([True] * 9 + [False, False] + [True] * 1000)
+    monkeypatch.setattr(Recorder, "rests", lambda self: next(answers))
+    _, usual = run(4)
+    assert {len(slots) for _, slots, _ in usual} <= {0, 1, 2, 3, 4}
+    values = [value for _, _, seen in usual for value in seen]
+    assert len(set(values)) == len(values)
+    assert next(answers)
 
 
 def test_half_of_the_rounds_have_other_contents_on_both_sides_alike():
@@ -376,6 +407,78 @@ def test_a_single_call_that_gains_less_is_what_counts():
     measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
     assert measured.timing.reference_ms / measured.timing.candidate_ms > 3
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
+
+
+def test_more_single_calls_are_taken_while_they_leave_open_that_it_gains_less_than_rounds_say():
+    chance = random.Random(0)
+
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 2e-5 * len(slots) if len(slots) > 1 else 8e-5 + chance.gauss(0, 4e-5)
+        reference.seconds = lambda slots: 8e-5 * len(slots) + (chance.gauss(0, 4e-5) if len(slots) == 1 else 0)
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert timing.SINGLE_CALLS < len(measured.singles[0].round_s) <= timing.MOST_SINGLE_CALLS
+    assert measured.timing.speedup.high < 2.0
+    honest, _ = run(200, plan=Plan(budget_s=0.0, singles=True))
+    assert len(honest.singles[0].round_s) == timing.SINGLE_CALLS
+
+
+def test_single_calls_are_taken_where_memory_is_tight_too():
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
+        reference.call_s = 4e-5
+
+    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
+
+
+def test_single_calls_of_a_reference_that_was_slowed_in_these_alone_count_as_they_are_alone():
+    slowed = {"s": 4e-5}
+
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
+        reference.seconds = lambda slots: 4e-5 * len(slots) + (slowed["s"] if len(slots) == 1 else 0)
+
+    measured, _ = run(
+        200,
+        plan=Plan(budget_s=0.0, singles=True),
+        change=change,
+        alone=lambda candidate, reference: slowed.update(s=0.0),
+    )
+    assert measured.timing.speedup.value < 1.1
+
+
+def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
+    """What stopped slowing it is not held against it, and gains nothing by what it did before."""
+    rounds = {"reference": 0}
+    chance = random.Random(0)
+
+    def change(candidate, reference):
+        def seconds(slots):
+            rounds["reference"] += len(slots) > 1
+            return len(slots) * (4e-5 if 3 < rounds["reference"] < 20 else 2e-5) * chance.uniform(0.95, 1.05)
+
+        candidate.seconds = lambda slots: len(slots) * 2e-5 * chance.uniform(0.95, 1.05)
+        reference.seconds = seconds
+
+    measured, _ = run(100, plan=Plan(budget_s=0.2), change=change, alone=lambda candidate, reference: None)
+    assert len(measured.theirs.round_s) > 20
+    assert measured.timing.rounds == timing.ALONE_ROUNDS
+    assert measured.timing.reference_slowed == 1.0
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.parametrize("paused_s", [0.0, 5e-3])
+def test_a_candidate_that_takes_its_time_between_rounds_is_told_apart(monkeypatch, paused_s):
+    real = Recorder.wake
+
+    def wake(self):
+        real(self)
+        self.clock.now += paused_s if self.name == "candidate" else 0.0
+
+    monkeypatch.setattr(Recorder, "wake", wake)
+    measured, _ = run(4)
+    assert measured.paused == (paused_s > 0)
 
 
 def test_a_reference_that_was_slowed_counts_with_its_time_alone():

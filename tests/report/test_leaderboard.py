@@ -50,6 +50,15 @@ def test_the_exporters_are_the_formats_that_are_promised():
     assert list(EXPORTERS) == ["table", "markdown", "csv", "json", "parquet"]
 
 
+@pytest.mark.parametrize("width", [45, 60])
+def test_a_narrow_table_leaves_out_figures_and_says_which(board, width):
+    text = drawn(board, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "model" in text.splitlines()[0]
+    assert "geomean" in text.splitlines()[0]
+    assert "left out for want of room: compiled, subs" in text
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_fits_and_keeps_every_number_and_problem_whole(board, width):
     text = drawn(board, width)

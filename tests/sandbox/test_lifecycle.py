@@ -274,3 +274,15 @@ def test_many_workers_leave_no_descriptor_and_no_process(zygote: Zygote, tier: I
 def test_no_less_than_basic_is_the_best_that_there_is(zygote: Zygote) -> None:
     with zygote.spawn_worker("harness.sandbox.zygote:nothing", [], Policy(isolation="basic-or-more")) as worker:
         assert worker.tier == zygote.ready().tier
+
+
+def test_that_the_prepared_process_is_gone_is_seen_as_soon_as_its_sockets_are_closed() -> None:
+    with Zygote.start(preload=("json",)) as own:
+        own.ready()
+        assert own.lives_on(0.05)
+        assert own._process is not None
+        own._process.kill()
+        assert not own.lives_on(10.0)
+        with pytest.raises(SandboxError, match=r"gone|died"):
+            own.spawn_trusted("harness.sandbox.zygote:nothing", [])
+    assert not own.lives_on(0.0)

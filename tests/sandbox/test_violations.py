@@ -314,6 +314,33 @@ def test_calls_without_a_use_are_refused_and_a_pair_of_sockets_is_not(candidate)
     assert ran.reports == ("x",)
 
 
+def test_cuda_gets_the_sockets_that_it_starts_with_and_none_is_connected(candidate, open_folder: Path) -> None:
+    """What libcuda 580 does first: it asks for MPS, then listens at an abstract name."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(open_folder / "server"))
+        (open_folder / "server").chmod(0o777)
+        listener.listen()
+        ran = candidate(f"""
+import os, socket
+for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC):
+    try:
+        socket.socket(socket.AF_UNIX, kind).connect({str(open_folder / "server")!r})
+        report("connected")
+    except OSError:
+        pass
+one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+one.bind(f"\\0cuda-uvmfd-{{os.getpid()}}")
+one.listen(128)
+report("listens")
+try:
+    socket.socket(socket.AF_UNIX).bind({str(open_folder / "mine")!r})
+    report("a file")
+except OSError:
+    pass
+""")
+        assert ran.reports == ("listens",)
+
+
 def test_no_datagram_reaches_a_socket_of_the_host(candidate, open_folder: Path) -> None:
     path = open_folder / "datagrams"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:

@@ -152,6 +152,9 @@ def test_problems_health_and_metrics(serve: Serve) -> None:
         post(served, submission="correct")
         post(served, submission="problem")
         assert served.ask("GET", "/v1/problems") == (200, ["level1/19_ReLU"])
+        status, shown = served.ask("GET", "/v1/problems/level1/19_ReLU")
+        assert (status, shown["title"], "class Model" in shown["source"]) == (200, "level1/19_ReLU", True)
+        assert [served.ask("GET", f"/v1/problems/{name}")[0] for name in ("none", "../x", "/etc/passwd")] == [404] * 3
         status, text = served.ask("GET", "/metrics")
         assert status == 200
         for line in (

@@ -315,6 +315,24 @@ def test_what_was_queued_on_another_machine_is_a_fault_and_no_verdict(
         assert (job.state, job.reason) == ("fault", "what decides its verdict has changed since: ask again")
 
 
+def test_jobs_that_ended_are_forgotten_after_a_time_and_their_records_are_kept(
+    engines: MakeEngine, bench: FakeBench, tmp_path: Path
+) -> None:
+    with engines(keep_s=0.5) as engine:
+        id = ask(engine, "answer")
+        engine.jobs.name_task("a task", id)
+        ended(engine, id)
+        held = ask(engine, "hold")
+        while engine.jobs.look(id) is not None:
+            threading.Event().wait(0.02)
+        assert engine.jobs.named_task("a task") is None
+        assert engine.jobs.look(held).is_open
+        bench.gate.set()
+        assert ask(engine, "answer") == id
+    kept = {record.submission.path for record in open_run(tmp_path / "state/run").records()}
+    assert id in kept
+
+
 def test_only_one_server_writes_a_state(engines: MakeEngine) -> None:
     with engines(), pytest.raises(InputError), engines():
         pass

@@ -156,7 +156,7 @@ def test_killed_at_random_moments_it_loses_nothing_and_changes_no_verdict(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.client._pause", lambda response, tries: random.uniform(0.1, 0.3))
-    numbers, chance = range(120), random.Random(7)
+    numbers, chance = range(80), random.Random(7)
     server.start("--queue", "16")  # fewer than clients: some are refused
     with asking(server, numbers, concurrency=64) as found:
         for _ in range(5):

@@ -159,6 +159,7 @@ def engines(tmp_path: Path, problems: Path, bench: FakeBench) -> MakeEngine:
             catalog=open_catalog(problems),
             settings=more.get("settings", Settings()),
             most_queued=most_queued,
+            keep_s=more.get("keep_s"),
             watcher=watcher,
         )
         with contextlib.ExitStack() as closing:

@@ -185,10 +185,14 @@ def by_group(snippets: list[Snippet]) -> list[list[Snippet]]:
 
 
 def in_parts(snippets: list[Snippet], size: int) -> list[list[Snippet]]:
-    """Parts of a size, and those with open brackets alone."""
-    whole = [snippet for snippet in snippets if _balanced(snippet.text)]
+    """Parts of a size, each of snippets with the same includes; those with open brackets alone."""
+    whole: dict[tuple[str, ...], list[Snippet]] = defaultdict(list)
+    for snippet in snippets:
+        if _balanced(snippet.text):
+            whole[tuple(re.findall(r"^\s*#\s*include.*", snippet.text, re.MULTILINE))].append(snippet)
     alone = [[snippet] for snippet in snippets if not _balanced(snippet.text)]
-    return [*(whole[start : start + size] for start in range(0, len(whole), size)), *alone]
+    parts = [some[start : start + size] for some in whole.values() for start in range(0, len(some), size)]
+    return [*parts, *alone]
 
 
 def _halves(snippets: list[Snippet]) -> list[list[Snippet]]:

@@ -1,4 +1,4 @@
-"""failed/device-memory D14 (gpu): is right, and keeps nearly all memory of the device for itself."""
+"""failed/device-memory|correct D14 (gpu): is right, and keeps nearly all memory of the device for itself."""
 
 import torch
 

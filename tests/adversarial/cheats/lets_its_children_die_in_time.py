@@ -1,4 +1,4 @@
-"""failed/protocol|correct A12 (cpu): children with much memory have timers that kill them while it is the other's turn,
+"""failed|correct A12 (cpu): children with much memory have timers that kill them while it is the other's turn,
 which keeps the kernel busy with freeing it.
 
 Twin: plain_relu

@@ -1,7 +1,7 @@
 """rejected A20 (gpu): while it says that it attends it queues one kernel for each call of the round, behind a value in
 memory; at *go* it only says where the inputs of each call lie, and writes the value.
 
-On a GPU: rejected|correct
+On a GPU: rejected|correct|failed/timeout
 Problem: gelu
 Twin: fused_gelu
 """

@@ -1,5 +1,5 @@
-"""correct D22: right outputs whose rows lie so far apart that a judge who copied all between them would need three
-gigabytes for each.
+"""correct D22 (cpu): right outputs whose rows lie so far apart that a judge who copied all between them would need
+three gigabytes for each.
 """
 
 import mmap

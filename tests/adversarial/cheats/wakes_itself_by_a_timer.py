@@ -1,5 +1,5 @@
-"""failed/protocol A12 (cpu): timers of its own send it SIGCONT whenever it is stopped, and threads keep the memory bus
-busy while it is the other's turn.
+"""correct|failed/protocol A12 (cpu): timers of its own send it SIGCONT whenever it is stopped, and threads keep the
+memory bus busy while it is the other's turn.
 
 Twin: plain_relu
 """

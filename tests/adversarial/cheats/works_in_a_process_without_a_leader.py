@@ -1,4 +1,4 @@
-"""failed/protocol|wrong A15 (cpu): a process whose first thread has exited, a zombie by its state, works when the clock
+"""failed|wrong|correct A15 (cpu): a process whose first thread has exited, a zombie by its state, works when the clock
 has stopped: timers of its own send it SIGCONT.
 
 Twin: cpp_relu

@@ -16,7 +16,7 @@ class OptionalCUDAGuard {
   OptionalCUDAGuard& operator=(const OptionalCUDAGuard&) = delete;
   ~OptionalCUDAGuard() { if (before_ >= 0) slim::cuda_restore_device(before_); }
   void set_device(c10::Device device) {
-    TORCH_CHECK(device.is_cuda(), "Expected a CUDA device, but got ", device);
+    TORCH_CHECK(device.is_cuda(), "CUDAGuardImpl initialized with non-CUDA DeviceType: ", c10::Device(device.type()));
     set_index(device.index());
   }
   void set_index(c10::DeviceIndex index) {
