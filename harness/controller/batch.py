@@ -3,22 +3,22 @@
 import functools
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import harness
 from harness.catalog import Catalog, apply_settings, numeric_settings
 from harness.controller.auditing import Audit, Audits
+from harness.controller.control import as_its_own, control, settings_of_a_control, told_apart
 from harness.controller.evaluate import Draft, Evaluated, begin, examine_or_note, settle_or_record
 from harness.controller.scheduler import run as run_stages
 from harness.controller.session import JudgeSeat, Session
-from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError
-from harness.schema import Failed, Problem, Record, Submission
+from harness.errors import HarnessError, InputError, MachineError, ProblemError
+from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 from harness.store import Key, Manifest, Run, open_run
 
@@ -26,15 +26,6 @@ FAULTS_IN_A_ROW = 10
 """So many faults of the machine with no verdict between them, and a submission of ours is judged: where it meets one
 too, so would the next ones. Submissions may have caused it: many of them at once can fill a small disk."""
 _PAUSE_S = 0.05  # of a builder that has nothing to do before others are judged
-_CONTROL = """
-
-import torch.utils.cpp_extension as _cpp_extension
-
-_cpp_extension.load_inline(
-    name="control_{number}", cpp_sources="int number() {{ return 0x{number}; }}", functions=["number"]
-)
-ModelNew = Model
-"""
 
 
 @dataclass(frozen=True)
@@ -256,7 +247,7 @@ def judged(
             return task
         settings = settings_for(task.problem, session.settings)
         if task.ours:
-            settings = settings.model_copy(update={"timing_s": 0, "audit": "none"})
+            settings = settings_of_a_control(settings)
         draft = begin(task.submission, task.problem, session=session, settings=settings)
         draft.later = settings.audit == "sample"
         examine_or_note(draft, session=session, on_phase=functools.partial(on_step, task))
@@ -329,9 +320,13 @@ class _Watched:
             self._control = None
         self._in_a_row = self._in_a_row + 1 if met else 0
         if self._in_a_row >= FAULTS_IN_A_ROW and self._control is None:
-            self._control, self._wanted = control(task.problem), True
+            self._control, self._wanted = _control(task.problem), True
         self._settled += 1
         return not task.ours
+
+
+def _control(problem: Problem) -> Task:
+    return Task(control(problem), problem, ours=True)
 
 
 def _stopped(in_a_row: int, fault: HarnessError | None) -> MachineError:
@@ -339,13 +334,6 @@ def _stopped(in_a_row: int, fault: HarnessError | None) -> MachineError:
         f"{in_a_row} submissions in a row could not be judged, the last because: {fault}. "
         "Mend that and give the same command again; what was judged is kept"
     )
-
-
-def control(problem: Problem) -> Task:
-    """A submission of ours: the problem's reference, and an extension that nobody has built before."""
-    text = problem.source + _CONTROL.format(number=secrets.token_hex(3))
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
-    return Task(Submission(path="control.py", sha256=sha256, text=text), problem, ours=True)
 
 
 def _judged_alone(task: Task, *, session: Session, on_step: OnStep) -> list[Evaluated]:
@@ -357,24 +345,15 @@ def _judged_alone(task: Task, *, session: Session, on_step: OnStep) -> list[Eval
     def found() -> list[Evaluated]:
         return [evaluated for _, evaluated in judged([task], session=session, builders=1, on_step=on_step)]
 
-    first = found()
-    if not _may_be_its_own(first[0].fault):
-        return first
-    try:
-        list(judged([control(task.problem)], session=session, builders=1))
-    except MachineError:
-        return first
-    again = found()
-    if not _may_be_its_own(again[0].fault):
-        return again
-    detail = f"three times, and between them not with a submission of ours: {again[0].fault}"
-    failure = Failed(stage="build", reason="protocol", detail=detail)
-    return [replace(again[0], record=again[0].record.model_copy(update={"verdict": failure}), fault=None)]
+    def ours() -> HarnessError | None:
+        try:
+            list(judged([_control(task.problem)], session=session, builders=1))
+        except MachineError as error:
+            return error
+        return None
 
-
-def _may_be_its_own(fault: HarnessError | None) -> bool:
-    """Whether a submission could have made the machine fail: a lost device has a control of its own."""
-    return isinstance(fault, MachineError) and not isinstance(fault, DeviceError)
+    told, its_own = told_apart(found, ours, lambda told: told[0].fault)
+    return [as_its_own(told[0])] if its_own else told
 
 
 def remaining(tasks: Sequence[Task], run: Run) -> list[Task]:

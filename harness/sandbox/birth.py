@@ -11,7 +11,6 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import SandboxError
@@ -67,7 +66,12 @@ class Newborn:
             assert plan is not None
             assert policy is not None
             root.enter(
-                root.Root(readable=plan.readable, devices=plan.devices, scratch_bytes=policy.limits.scratch_bytes)
+                root.Root(
+                    readable=plan.readable,
+                    hidden=plan.hidden,
+                    devices=plan.devices,
+                    scratch_bytes=policy.limits.scratch_bytes,
+                )
             )
             socket.sethostname("candidate")
             process = os.fork()
@@ -151,8 +155,7 @@ def _clean_interpreter(policy: Policy | None) -> None:
     tempfile.tempdir = None
     faulthandler.enable(file=2)
     if policy is not None:
-        own = str(host.PACKAGE_ROOT)
-        sys.path[:] = [entry for entry in sys.path if entry != own or Path(own).name in host.SITE_NAMES]
+        sys.path[:] = [entry for entry in sys.path if host.CHECKOUT is None or entry != str(host.CHECKOUT)]
     sys.argv[:] = ["candidate" if policy is not None else "harness"]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -24,12 +24,14 @@ INSIDE_ID = 1000  # uid and gid that a worker has in its user namespace
 class Plan:
     """How one worker is to be confined.
 
-    `slot` is a uid and gid of its own (only root can give one), `inside_namespaces` the full tier, `writable` the
-    scratch folders as the worker sees them, `tracer` the host pid that may read this worker's memory.
+    `hidden` are folders within `readable` that it may not read, `slot` is a uid and gid of its own (only root can give
+    one), `inside_namespaces` the full tier, `writable` the scratch folders as the worker sees them, `tracer` the host
+    pid that may read this worker's memory.
     """
 
     limits: Limits
     readable: tuple[str, ...]
+    hidden: tuple[str, ...]
     writable: tuple[str, ...]
     devices: bool
     inside_namespaces: bool
@@ -126,9 +128,12 @@ def _restrict_files(plan: Plan) -> str | None:
     # /proc is read by CUDA and by the interpreter. Where it is the host's, only the process's own part of it may be
     # written, where libcuda sets the names of its threads.
     readable = ("/",) if plan.inside_namespaces else (*plan.readable, "/proc", "/sys")
+    hidden = () if plan.inside_namespaces else plan.hidden
     proc = "/proc" if plan.inside_namespaces else "/proc/self"
     devices = (*host.SAFE_DEVICES, *(host.gpu_devices() if plan.devices else ()))
-    version = landlock.restrict(readable=readable, writable=plan.writable, devices=devices, writable_files=(proc,))
+    version = landlock.restrict(
+        readable=readable, hidden=hidden, writable=plan.writable, devices=devices, writable_files=(proc,)
+    )
     return f"landlock-{version}"
 
 

@@ -1,5 +1,6 @@
 """What this machine offers a worker: the base system it may read, the devices, the identities."""
 
+import functools
 import glob
 import os
 import stat
@@ -11,6 +12,10 @@ from pathlib import Path
 from harness.sandbox.cgroup import Groups
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+SITE_NAMES = ("site-packages", "dist-packages")
+_IN_A_CHECKOUT = PACKAGE_ROOT.name not in SITE_NAMES and (PACKAGE_ROOT / "pyproject.toml").is_file()
+CHECKOUT = PACKAGE_ROOT if _IN_A_CHECKOUT else None
+"""The checkout of this project that this package lies in, unless it was installed from a wheel."""
 
 # What a process needs to load libraries, run compilers and start Python; no secrets live there. /nix/store and
 # /run/opengl-driver are the same on NixOS.
@@ -45,7 +50,10 @@ KEPT_VARIABLES = (
 )
 SAFE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _GPU_DEVICES = ("/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dxg")  # dxg: the GPU of Windows under WSL
-SITE_NAMES = ("site-packages", "dist-packages")
+_SITES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
+_OF_USERS = ("/usr/src", "/usr/local/src")  # where images keep what somebody works on; no compiler looks there
+_SHIPPED = "harness/shipped"  # problems, submissions and a run, where a wheel lays them; see shipped.py
+_OF_AN_ENVIRONMENT = ("bin", "etc", "include", "lib", "lib64", "share", "pyvenv.cfg")
 
 
 def gpu_devices(root: str = "") -> list[str]:
@@ -60,7 +68,7 @@ def _site_of(module: str) -> Path | None:
     if source is None:
         return None
     site = Path(source).resolve().parent.parent
-    return None if site == PACKAGE_ROOT and site.name not in SITE_NAMES else site
+    return None if site == CHECKOUT else site
 
 
 def readable_base(packages: Iterable[str] = ("torch", "numpy", "triton")) -> tuple[str, ...]:
@@ -68,39 +76,74 @@ def readable_base(packages: Iterable[str] = ("torch", "numpy", "triton")) -> tup
     libraries = (Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry.startswith("/"))
     candidates = [
         *map(Path, BASE_SYSTEM),
-        Path(sys.prefix),
-        Path(sys.base_prefix),
+        *_environment(Path(sys.prefix)),
+        *_environment(Path(sys.base_prefix)),
         *(site for package in packages if (site := _site_of(package)) is not None),
         *(path for path in libraries if not PACKAGE_ROOT.is_relative_to(path)),
     ]
     return tuple(dict.fromkeys(str(path) for path in candidates if path.exists() and path != Path("/")))
 
 
+def _environment(prefix: Path) -> list[Path]:
+    """What of an interpreter's prefix is the interpreter: all of it, unless the checkout itself is the prefix."""
+    return [prefix / name for name in _OF_AN_ENVIRONMENT] if prefix.resolve() == CHECKOUT else [prefix]
+
+
+@functools.cache
+def hidden() -> tuple[str, ...]:
+    """Real paths of the folders that nobody may see who may see what lies around them.
+
+    A checkout of this project, wherever it lies, the answers that a wheel brings, of this installation and of any other
+    that an interpreter here would find, and folders of users below /usr. What lies within them and is readable by a
+    name of its own stays so.
+    """
+    prefixes = dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local"))
+    sites = [site for prefix in prefixes for pattern in _SITES for site in glob.glob(f"{prefix}/{pattern}")]
+    shipped = (f"{site}/{_SHIPPED}" for site in (PACKAGE_ROOT, *sys.path, *sites))
+    folders = (*shipped, *_OF_USERS, *([str(CHECKOUT)] if CHECKOUT else ()))
+    return tuple(sorted({os.path.realpath(folder) for folder in folders if os.path.isdir(folder)}))
+
+
 @dataclass(frozen=True)
 class Layout:
-    """How an allow-list becomes a file system: real paths to bind, none within another, and links that lead there."""
+    """How an allow-list becomes a file system: real paths to bind, folders in them to cover, links that lead there.
+
+    Each bind and each covered folder lies in none of its own kind, unless one of the other is between: laid in the
+    order of their names, one over the other, they show what may be seen.
+    """
 
     binds: tuple[str, ...]
+    covered: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
 
 
-def layout(paths: Iterable[str], *, linked: Iterable[str] = ()) -> Layout:
+def layout(paths: Iterable[str], *, hidden: Iterable[str] = (), linked: Iterable[str] = ()) -> Layout:
     """Sort an allow-list out. Where a path is or runs over a link (/lib to /usr/lib), a link stands in for it.
 
     A path that runs over such a link needs none of its own: torch in a virtual environment that is itself a link lies
     behind that. `linked` are paths that somebody else binds, at their real place, and that get links like the others.
+    Of two paths around a third the inner one tells whether it is seen: one of `paths`, or one of `hidden`, real ones.
     """
     real = {path: os.path.realpath(path) for path in paths}
+    hiding = {path for path in hidden if os.path.isdir(path)}
     binds: list[str] = []
-    for path in sorted(set(real.values())):
-        if not any(_is_within(path, above) for above in binds):
+    covered: list[str] = []
+
+    def seen(path: str) -> bool:
+        around = [(len(one), one in binds) for one in (*binds, *covered) if _is_within(path, one)]
+        return bool(around) and max(around)[1]
+
+    for path in sorted({*real.values(), *hiding}):
+        if path in hiding and seen(path):
+            covered.append(path)
+        elif path not in hiding and not seen(path):
             binds.append(path)
     real |= {path: os.path.realpath(path) for path in linked}
     links: list[tuple[str, str]] = []
     for path, target in sorted(real.items()):
-        if path != target and not any(_is_within(path, above) for above in (*binds, *(link for link, _ in links))):
+        if path != target and not seen(path) and not any(_is_within(path, link) for link, _ in links):
             links.append((path, target))
-    return Layout(tuple(binds), tuple(links))
+    return Layout(tuple(binds), tuple(covered), tuple(links))
 
 
 def _is_within(path: str, folder: str) -> bool:
@@ -140,10 +183,12 @@ class Host:
     """What the zygote found out once, for all workers.
 
     `full_refused` is why the full tier cannot be had, if so; `groups` where workers get groups of their own, or why
-    they get none; `missing` the layers that the probe lacked, or None before there was one.
+    they get none; `missing` the layers that the probe lacked, or None before there was one. `hidden` are folders
+    within what is readable that are not.
     """
 
     readable: tuple[str, ...]
     groups: Groups | str
+    hidden: tuple[str, ...] = ()
     full_refused: str | None = None
     missing: frozenset[str] | None = None

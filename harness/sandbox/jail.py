@@ -22,7 +22,14 @@ STARTED = b"started"
 
 
 def confine(
-    *, readable: list[str], writable: list[str], devices: list[str], memory_bytes: int, file_bytes: int, cpu_s: int
+    *,
+    readable: list[str],
+    hidden: list[str],
+    writable: list[str],
+    devices: list[str],
+    memory_bytes: int,
+    file_bytes: int,
+    cpu_s: int,
 ) -> None:
     """Limit this process for good. Raises OSError where the kernel has no Landlock or no seccomp.
 
@@ -40,7 +47,9 @@ def confine(
     linux.drop_capabilities()
     linux.clear_capabilities()
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(readable=(*readable, *_SYSTEM), writable=writable, devices=devices, writable_files=())
+    landlock.restrict(
+        readable=(*readable, *_SYSTEM), hidden=hidden, writable=writable, devices=devices, writable_files=()
+    )
     program = seccomp.program(network=False, other_processes=False, signals=True, links=True, pid=os.getpid())
     linux.install_seccomp(program)
 

@@ -8,7 +8,7 @@ import ctypes
 import os
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from harness.sandbox import linux
@@ -37,13 +37,20 @@ def abi() -> int:
 
 
 def restrict(
-    *, readable: Iterable[str], writable: Iterable[str], devices: Iterable[str], writable_files: Iterable[str]
+    *,
+    readable: Iterable[str],
+    writable: Iterable[str],
+    devices: Iterable[str],
+    writable_files: Iterable[str],
+    hidden: Collection[str] = (),
 ) -> int:
     """Confine this thread and what it forks: read and execute below `readable`, everything below `writable`.
 
-    `devices` may be read, written and controlled; existing files below `writable_files` may be written. Paths that
-    do not exist are passed over. TCP, signals and abstract sockets to the outside are refused where the version
-    knows them. Returns the version. Needs no_new_privs. Raises OSError where the kernel has no Landlock.
+    Nothing below `hidden`, real paths, can be read by way of a readable folder around it. A rule allows all that lies
+    below, so that its neighbours on the way there are named one by one, as they are now; the names of files in it can
+    be listed. `devices` may be read, written and controlled; existing files below `writable_files` may be written.
+    Paths that do not exist are passed over. TCP, signals and abstract sockets to the outside are refused where the
+    version knows them. Returns the version. Needs no_new_privs. Raises OSError where the kernel has no Landlock.
     """
     version = linux.syscall("landlock_create_ruleset", None, 0, _CREATE_RULESET_VERSION)
     handled = _ALL_V1 | sum(bits for since, bits in _ADDED.items() if since <= version)
@@ -56,8 +63,11 @@ def restrict(
         "landlock_create_ruleset", ctypes.create_string_buffer(attributes, len(attributes)), len(attributes), 0
     )
     try:
+        seen: set[str] = set()
+        for folder in map(os.path.realpath, readable):
+            for path, rights in _around(folder, hidden, seen):
+                _allow(ruleset, path, rights & handled)
         for paths, rights in (
-            (readable, _READ),
             (writable, handled),
             (devices, _READ_FILE | _WRITE_FILE | _IOCTL_DEV),
             (writable_files, _READ | _WRITE_FILE | _TRUNCATE),
@@ -70,15 +80,32 @@ def restrict(
     return version
 
 
+def _around(path: str, hidden: Collection[str], seen: set[str]) -> Iterator[tuple[str, int]]:
+    """The paths to allow, and for what, so that all below `path` can be read but `hidden`; none that was `seen`."""
+    ways = {one.removeprefix(path + "/").partition("/")[0] for one in hidden if one.startswith(path + "/")}
+    if path in hidden or path in seen:
+        return
+    seen.add(path)
+    if not ways:
+        yield path, _READ
+        return
+    yield path, _READ_DIR
+    with contextlib.suppress(OSError), os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name in ways:
+                yield from _around(entry.path, hidden, seen)
+            elif not entry.is_symlink():  # or what it leads to would be allowed
+                yield entry.path, _READ
+
+
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
+    try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISDIR(os.fstat(fd).st_mode):
-                rights &= _OF_A_FILE
-            rule = struct.pack("=Qi", rights, fd)
-            linux.syscall(
-                "landlock_add_rule", ruleset, _RULE_PATH_BENEATH, ctypes.create_string_buffer(rule, len(rule)), 0
-            )
-        finally:
-            os.close(fd)
+    except FileNotFoundError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            rights &= _OF_A_FILE
+        linux.syscall("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
+    finally:
+        os.close(fd)

@@ -22,9 +22,13 @@ _PLAIN = linux.MS_NOSUID | linux.MS_NODEV
 
 @dataclass(frozen=True)
 class Root:
-    """What is in it. `readable` must not contain "/"; `scratch_bytes` bounds /tmp and /dev/shm, each."""
+    """What is in it. `readable` must not contain "/", and empty folders take the place of what is `hidden` in it.
+
+    `scratch_bytes` bounds /tmp and /dev/shm, each.
+    """
 
     readable: tuple[str, ...]
+    hidden: tuple[str, ...]
     devices: bool
     scratch_bytes: int
 
@@ -34,7 +38,7 @@ def enter(root: Root) -> None:
 
     Raises OSError where the kernel or a container's profile forbids a step.
     """
-    layout = host.layout(root.readable)
+    layout = host.layout(root.readable, hidden=root.hidden)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", "/tmp", "tmpfs", _PLAIN, "mode=0755,size=1m")
     os.mkdir("/tmp" + _OLD)
@@ -45,12 +49,17 @@ def enter(root: Root) -> None:
         files = max(1000, root.scratch_bytes // 4096)  # an empty one takes memory too
         linux.mount("tmpfs", place, "tmpfs", _PLAIN, f"mode=1777,size={root.scratch_bytes},nr_inodes={files}")
     system = "/sys" if root.devices else "/sys/devices/system"
-    for path in (*layout.binds, *([system] if os.path.exists(_OLD + system) else ())):
-        _bind(path)
-        _make_read_only(path)
+    for path in sorted((*layout.binds, *layout.covered, *([system] if os.path.exists(_OLD + system) else ()))):
+        if path in layout.covered:
+            linux.mount("tmpfs", path, "tmpfs", _PLAIN, "mode=0755,size=1m")
+        else:
+            _bind(path)
+            _make_read_only(path)
     for path, target in layout.links:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.symlink(target, path)
+    for path in layout.covered:
+        _make_read_only(path)
     _make_etc()
     _make_dev(root)
     os.mkdir("/proc")

@@ -187,6 +187,7 @@ class Supervisor:
         return Plan(
             limits=policy.limits,
             readable=readable,
+            hidden=self._machine.hidden,
             writable=(root.SCRATCH, root.SHARED_MEMORY) if self._scratch is None else (self._scratch,),
             devices=policy.devices,
             inside_namespaces=full,

@@ -246,20 +246,22 @@ def _filter_file() -> Iterator[int]:
 def _bubblewrapped(
     readable: Iterable[str], writable: Iterable[str], cwd: Path, fds: Sequence[int], command: Iterable[str]
 ) -> list[str]:
-    path = bubblewrap()
-    assert path is not None
+    program = bubblewrap()
+    assert program is not None
     written = list(writable)
-    layout = host.layout(readable, linked=[*written, str(cwd.absolute())])
+    layout = host.layout(readable, hidden=host.hidden(), linked=[*written, str(cwd.absolute())])
     status_fd, filter_fd = map(str, fds)
-    options = [path, *_NAMESPACES, "--json-status-fd", status_fd, "--hostname", "builder", "--seccomp", filter_fd]
+    options = [program, *_NAMESPACES, "--json-status-fd", status_fd, "--hostname", "builder", "--seccomp", filter_fd]
     options += ["--tmpfs", "/tmp"]
-    for bind in layout.binds:
-        options += ["--ro-bind", bind, bind]
+    for path in sorted((*layout.binds, *layout.covered)):
+        options += ["--tmpfs", path] if path in layout.covered else ["--ro-bind", path, path]
     for link, target in layout.links:
         options += ["--symlink", target, link]
     options += ["--proc", "/proc", "--dev", "/dev"]
     for folder in map(os.path.realpath, written):
         options += ["--bind", folder, folder]
+    for path in layout.covered:
+        options += ["--remount-ro", path]
     return [*options, "--chdir", os.path.realpath(cwd), "--", *command]
 
 
@@ -276,6 +278,7 @@ def _jailed(
     boot = _JAIL.format(root=str(host.PACKAGE_ROOT), folder=str(Path(__file__).parent))
     arguments = {
         "readable": [os.path.realpath(path) for path in readable],
+        "hidden": host.hidden(),
         "writable": writable,
         "devices": host.SAFE_DEVICES,
         "memory_bytes": memory_bytes,

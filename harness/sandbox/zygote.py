@@ -60,6 +60,7 @@ def main(fd: int, preload: str) -> NoReturn:
         _leave(groups, 1)
     machine = host.Host(
         readable=host.readable_base(),
+        hidden=host.hidden(),
         groups=groups,
         full_refused=full_refused,
         missing=frozenset(one.partition(":")[0] for one in confinement.missing),
@@ -97,7 +98,7 @@ def _leave(groups: Groups | str, code: int) -> NoReturn:
 
 def _probe(groups: Groups | str) -> tuple[str | None, Confinement]:
     """Try the full tier for real, then without namespaces. Returns why full was refused, and what workers will have."""
-    machine = host.Host(readable=host.readable_base(), groups=groups)
+    machine = host.Host(readable=host.readable_base(), hidden=host.hidden(), groups=groups)
     outcome = _try(machine, "full")
     if isinstance(outcome, Started):
         return None, outcome.confinement

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import harness
 from harness.catalog import Catalog, apply_settings, text_problem
 from harness.controller.batch import settings_for
+from harness.controller.control import as_its_own, control, may_be_its_own, settings_of_a_control, told_apart
 from harness.controller.evaluate import Evaluated
 from harness.controller.scheduler import run as run_stages
 from harness.errors import HarnessError, MachineError, ProblemError, SandboxError
@@ -27,9 +28,11 @@ from harness.settings import Settings
 from harness.store import Manifest, Run, open_run
 
 TRIES = 2
-"""So often a job is begun that meets a fault of the machine's, before it ends as one."""
+"""So often a job is begun beside others that meets a fault of the machine's, before it ends as one or is a suspect: it
+is judged alone then, and a control tells whether the fault is its own (controller/control.py)."""
 FAULTS_IN_A_ROW = 3
-"""After so many faults of the machine's with no verdict between them, everything that judges is started anew."""
+"""After so many faults of the machine's with no verdict between them, or one that no worker could be started, a control
+is judged. Where it meets one too, everything that judges is started anew."""
 REOPEN_S = (1.0, 60.0)
 """The first and the longest pause before what could not be started is started again."""
 FORGET_EVERY_S = 600.0
@@ -78,6 +81,7 @@ class _Prepared:
     """A job half way: `draft` is the bench's; where it is None the job has ended as `state`."""
 
     job: Job
+    work: Work | None = None
     draft: Any = None
     state: State = "running"
     reason: str = ""
@@ -85,12 +89,18 @@ class _Prepared:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a job: something that was judged, or a state."""
+    """What became of a job: something that was judged, of what and on which device, or a state."""
 
     job: Job
     evaluated: Evaluated | None = None
     state: State = "running"
     reason: str = ""
+    work: Work | None = None
+    device: Any = None
+
+    @property
+    def fault(self) -> HarnessError | None:
+        return self.evaluated.fault if self.evaluated is not None else None
 
 
 class Engine:
@@ -120,6 +130,9 @@ class Engine:
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
         self._keep_s, self._look_again = keep_s, 0.0
+        self._suspects: list[Job] = []
+        self._doubted: _Outcome | None = None
+        self._faults = 0
         self._news = threading.Condition()
         self._stopping, self._ended, self._reopen = threading.Event(), threading.Event(), threading.Event()
         self._started: threading.Event = threading.Event()
@@ -269,18 +282,70 @@ class Engine:
     def _serve_one_bench(self) -> None:
         """Judge with one set of processes until the end, or until they are to be started anew."""
         self._reopen.clear()
-        faults = 0
+        self._doubt_nothing()
         with self._open_bench() as bench:
             self._made_of, self.device_names, self.fault = bench.made_of, bench.device_names, None
             self._started.set()
             try:
-                for outcome in self._outcomes(bench):
-                    faults = 0 if self._kept(outcome) else faults + self._is_the_machines(outcome)
-                    if faults >= FAULTS_IN_A_ROW or self._is_the_zygotes(outcome):
-                        self._reopen.set()
+                while not (self.draining or self._reopen.is_set()):
+                    if self._doubted is not None:
+                        self._judge_ours(bench, self._doubted)
+                    elif self._suspects:
+                        self._judge_alone(bench, self._suspects.pop(0))
+                    else:
+                        for outcome in self._outcomes(bench):
+                            self._take(outcome)
             finally:
-                for job in self.jobs.running():  # what an exception has left behind
-                    self._tried_in_vain(job, "the processes that judged it were lost")
+                waiting = {job.id for job in self._suspects}
+                for job in self.jobs.running():
+                    if job.id not in waiting:  # what an exception has left behind
+                        self._tried_in_vain(job, "the processes that judged it were lost")
+                    elif self.draining:
+                        self._ended_as(job, "queued", "")
+
+    def _take(self, outcome: _Outcome, *, alone: bool = False) -> None:
+        """Keep what became of a job, which was judged `alone` or not, and count what may be the machine's fault."""
+        if self._kept(outcome, alone=alone):
+            self._faults = 0
+        elif isinstance(outcome.fault, MachineError):
+            self._faults += 1
+            if self._faults >= FAULTS_IN_A_ROW or isinstance(outcome.fault, SandboxError):
+                self._doubted = outcome
+
+    def _doubt_nothing(self) -> None:
+        self._faults, self._doubted = 0, None
+
+    def _judge_ours(self, bench: Bench, doubted: _Outcome) -> None:
+        """Have everything started anew where a submission of ours meets a fault as well: nobody could be judged."""
+        self._doubt_nothing()
+        assert doubted.work is not None
+        if isinstance(self._met_by_ours(bench, doubted.device, doubted.work), MachineError):
+            self._reopen.set()
+
+    def _met_by_ours(self, bench: Bench, device: Any, work: Work) -> HarnessError | None:
+        """The fault that a submission of ours meets in the place of another, if any."""
+        ours = Work(control(work.problem), work.problem, settings_of_a_control(work.settings), self._made_of)
+        return bench.judge(device, bench.prepare(ours, on_phase=_untold), on_phase=_untold).fault
+
+    def _judge_alone(self, bench: Bench, suspect: Job) -> None:
+        """Judge a job that met a fault of the machine's each time, with no other beside it: it may be its own."""
+        suspect = self.jobs.look(suspect.id) or suspect  # its deadline may be another now
+        device = bench.devices[0]
+        work: list[Work] = []
+
+        def judge() -> _Outcome:
+            prepared = self._prepare(bench, suspect)
+            if prepared.work is not None:
+                work[:] = [prepared.work]
+            return self._judge(bench, device, prepared)
+
+        def ours() -> HarnessError | None:
+            return self._met_by_ours(bench, device, work[0])
+
+        outcome, its_own = told_apart(judge, ours, lambda outcome: outcome.fault)
+        if its_own and outcome.evaluated is not None:
+            outcome = replace(outcome, evaluated=as_its_own(outcome.evaluated))
+        self._take(outcome, alone=True)
 
     def _outcomes(self, bench: Bench) -> Iterator[_Outcome]:
         return run_stages(
@@ -293,7 +358,7 @@ class Engine:
         )
 
     def _turns(self) -> Iterator[Job | None]:
-        while not (self.draining or self._reopen.is_set()):
+        while not (self.draining or self._reopen.is_set() or self._suspects or self._doubted):
             self._forget_the_old()
             job = self.jobs.claim()
             if job is None:
@@ -317,7 +382,7 @@ class Engine:
             return _Prepared(job, state="fault", reason=f"it can no longer be judged: {error}")
         if work.id != job.id:
             return _Prepared(job, state="fault", reason="what decides its verdict has changed since: ask again")
-        return _Prepared(job, bench.prepare(work, on_phase=functools.partial(self._phase, job.id)))
+        return _Prepared(job, work, bench.prepare(work, on_phase=functools.partial(self._phase, job.id)))
 
     def _judge(self, bench: Bench, device: Any, prepared: _Prepared) -> _Outcome:
         job, state, reason = prepared.job, prepared.state, prepared.reason
@@ -334,7 +399,7 @@ class Engine:
             evaluated = bench.judge(device, prepared.draft, on_phase=functools.partial(self._phase, job.id))
         finally:
             self.watcher.device_busy(_name(device), time.monotonic() - started)
-        return _Outcome(job, evaluated)
+        return _Outcome(job, evaluated, work=prepared.work, device=device)
 
     def _is_late(self, job: Job) -> bool:
         """By the deadline of now: another asker may have lengthened it."""
@@ -347,7 +412,7 @@ class Engine:
 
     # What becomes of a job
 
-    def _kept(self, outcome: _Outcome) -> bool:
+    def _kept(self, outcome: _Outcome, *, alone: bool) -> bool:
         """Write down what became of a job. Whether it has a verdict."""
         job, evaluated = outcome.job, outcome.evaluated
         self.phases.pop(job.id, None)
@@ -356,7 +421,7 @@ class Engine:
             return False
         self._unwanted.discard(job.id)
         if isinstance(evaluated.fault, MachineError):
-            self._tried_in_vain(job, str(evaluated.fault))
+            self._tried_in_vain(job, str(evaluated.fault), suspected=not alone and may_be_its_own(evaluated.fault))
             return False
         fault = _why_not(evaluated, job)
         if fault is not None:
@@ -379,23 +444,17 @@ class Engine:
             self.watcher.fault("job")
         self.watcher.changed(job.id)
 
-    def _tried_in_vain(self, job: Job, reason: str) -> None:
-        """A fault of the machine's: another try, or the end."""
+    def _tried_in_vain(self, job: Job, reason: str, *, suspected: bool = False) -> None:
+        """A fault of the machine's: another try, one alone where it may be the job's own, or the end."""
         if job.tries < TRIES:
             self.watcher.fault("tried-again")
             self.jobs.give_back(job.id)
             self.watcher.changed(job.id)
+        elif suspected:
+            self.watcher.fault("tried-again")
+            self._suspects.append(job)
         else:
             self._ended_as(job, "fault", reason)
-
-    @staticmethod
-    def _is_the_machines(outcome: _Outcome) -> bool:
-        return outcome.evaluated is not None and isinstance(outcome.evaluated.fault, MachineError)
-
-    @staticmethod
-    def _is_the_zygotes(outcome: _Outcome) -> bool:
-        """Whether no worker could be started: the process that forks them may be gone."""
-        return outcome.evaluated is not None and isinstance(outcome.evaluated.fault, SandboxError)
 
     def _note_rate(self) -> None:
         """Keep the mean time between two verdicts, of which the last ten weigh most. Idle times are not in it."""
@@ -403,6 +462,10 @@ class Engine:
         self._last_end = now
         if before and self.jobs.count("queued"):
             self._spacing_s += 0.1 * (now - before - self._spacing_s) if self._spacing_s else now - before
+
+
+def _untold(phase: str) -> None:
+    """Nobody asks how far a control has come."""
 
 
 def _name(device: Any) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import FakeBench, MakeEngine, ask, ended
+from serving import FakeBench, MakeEngine, ask, ended, record
 
+from harness.controller.evaluate import Evaluated
 from harness.errors import DeviceError, InputError, MachineError, ProblemError
+from harness.schema import Infrastructure
 from harness.serve.asked import AskedSettings, NeedsToken
 from harness.serve.engine import Busy, Unavailable
 from harness.serve.jobs import Jobs
@@ -69,7 +71,7 @@ def test_a_fresh_verdict_is_judged_anew_and_the_last_record_counts(
     ("text", "reason"),
     [
         ("machine", "the judge died"),
-        ("zygote", "no worker can be started"),
+        ("sickens", "the zygote is gone"),
         ("problem", "the reference raises"),
         ("swapped", "another submission"),
     ],
@@ -90,7 +92,7 @@ def test_what_meets_a_fault_of_the_machines_once_is_judged_all_the_same(
     monkeypatch.setattr("harness.serve.engine.REOPEN_S", (0.01, 0.01))
     with engines() as engine:
         assert ended(engine, ask(engine, text)).state == "done"
-        assert bench.opened == (1 if "machine" in text else 2)
+        assert bench.opened == (2 if "explode" in text else 1)
 
 
 def test_a_record_that_the_disk_does_not_take_is_no_verdict_yet(
@@ -110,11 +112,111 @@ def test_a_record_that_the_disk_does_not_take_is_no_verdict_yet(
     assert bench.judged == ["answer", "answer"]
 
 
-def test_many_faults_in_a_row_start_everything_anew(engines: MakeEngine, bench: FakeBench) -> None:
+@pytest.mark.parametrize("text", ["compiler", "zygote"])
+def test_a_fault_that_ours_does_not_meet_is_the_submission_s_own(
+    engines: MakeEngine, bench: FakeBench, text: str
+) -> None:
+    with engines() as engine:
+        job = ended(engine, ask(engine, text))
+        verdict = json.loads(str(job.record))["verdict"]
+        assert (job.state, verdict["kind"], verdict["reason"]) == ("done", "failed", "protocol")
+        assert "not with a submission of ours" in verdict["detail"]
+        assert json.loads(str(job.summary))["correct"] is False
+        after = ended(engine, ask(engine, "after it"))
+        assert (after.state, bench.opened) == ("done", 1)
+    assert bench.judged[-4:] == [text, "ours", text, "after it"]
+    assert bench.judged.count(text) == 4
+
+
+@pytest.mark.parametrize(("text", "asked"), [("compiler twice", 3), ("compiler thrice", 5)])
+def test_a_suspect_that_is_judged_when_it_is_alone_has_its_verdict(
+    engines: MakeEngine, bench: FakeBench, text: str, asked: int
+) -> None:
+    with engines() as engine:
+        job = ended(engine, ask(engine, text))
+        assert (job.state, json.loads(str(job.summary))["detail"]) == ("done", f"it says {text}")
+    assert len(bench.judged) == asked
+
+
+def test_a_fault_that_ours_meets_too_is_the_machine_s(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = bench._judge
+    fault = MachineError("the disk is full")
+
+    def full(prepared: Any) -> Evaluated:
+        evaluated = judge(prepared)
+        return Evaluated(record(prepared, Infrastructure(detail=str(fault))), {}, fault) if full_disk else evaluated
+
+    full_disk = True
+    monkeypatch.setattr(bench, "_judge", full)
+    with engines() as engine:
+        job = ended(engine, ask(engine, "answer"))
+        assert (job.state, job.reason, job.record) == ("fault", "the disk is full", None)
+        full_disk = False
+        assert ended(engine, ask(engine, "answer")).state == "done"
+
+
+def test_a_suspect_and_ours_are_judged_with_no_other_beside_them(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside: list[int] = []
+    judge = bench._judge
+
+    def counted(prepared: Any) -> Evaluated:
+        if bench.judged.count("compiler") >= 2:
+            beside.append(bench._now)
+        return judge(prepared)
+
+    monkeypatch.setattr(bench, "_judge", counted)
+    with engines() as engine:
+        ids = [ask(engine, text) for text in ("compiler", *(f"answer {number}" for number in range(30)))]
+        assert {ended(engine, id).state for id in ids} == {"done"}
+    first = bench.judged.index("ours")
+    assert bench.judged[first - 1 : first + 2] == ["compiler", "ours", "compiler"]
+    assert beside[:3] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("wish", ["drain", "cancel"])
+def test_a_suspect_is_not_judged_again_where_the_server_drains_or_nobody_wants_it(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wish: str
+) -> None:
+    judge = bench._judge
+
+    def holding_ours(prepared: Any) -> Evaluated:
+        evaluated = judge(prepared)
+        if bench.judged[-1] == "ours":
+            bench.holding.set()
+            assert bench.gate.wait(60)
+        return evaluated
+
+    monkeypatch.setattr(bench, "_judge", holding_ours)
+    with engines() as engine:
+        id = ask(engine, "compiler")
+        assert bench.holding.wait(10)
+        if wish == "drain":
+            engine.stop()
+        else:
+            engine.cancel(id)
+        bench.gate.set()
+        assert wish == "drain" or ended(engine, id).state == "cancelled"
+    job = Jobs(tmp_path / "state/jobs.sqlite").look(id)
+    assert job is not None
+    assert job.state == ("queued" if wish == "drain" else "cancelled")
+    assert bench.judged == ["compiler"] * 3 + ["ours"]
+
+
+def test_many_faults_in_a_row_start_everything_anew_where_ours_meets_one_too(
+    engines: MakeEngine, bench: FakeBench
+) -> None:
     with engines() as engine:
         for number in range(3):
             ended(engine, ask(engine, f"machine {number}"))
         assert ended(engine, ask(engine, "after it")).state == "done"
+        assert "ours" in bench.judged
+        assert bench.opened == 1
+        ask(engine, "sickens once")
+        assert ended(engine, ask(engine, "after that")).state == "done"
         assert bench.opened > 1
 
 

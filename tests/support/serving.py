@@ -15,7 +15,7 @@ import pytest
 
 from harness.catalog import open_catalog
 from harness.controller.evaluate import Evaluated
-from harness.errors import DeviceError, MachineError, ProblemError, SandboxError
+from harness.errors import DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
 from harness.schema import (
     Correct,
     Device,
@@ -52,6 +52,8 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+OURS = "control_"  # in the text of a control alone
+TIMES = {"once": 1, "twice": 2, "thrice": 3}
 ENVIRONMENT = Environment(harness="0.1.0", python="3.11", torch="2.13")
 TIMING = Timing(
     candidate_ms=0.5,
@@ -64,8 +66,9 @@ TIMING = Timing(
 
 
 class FakeBench:
-    """Does what a submission says: `correct`, `machine`, `problem`, `swapped`, `zygote`, `explode`, ...; else it fails
-    and names the submission. `gate` is what those that say `hold` wait for on the device.
+    """Does what a submission says: `correct`, `machine`, `compiler`, `problem`, `swapped`, `zygote`, `explode`, ...;
+    else it fails and names the submission. `gate` is what those that say `hold` wait for on the device. Once `sick`,
+    nothing can be judged until it is opened anew. `together` is the most that were prepared or judged at once.
     """
 
     def __init__(self) -> None:
@@ -77,23 +80,46 @@ class FakeBench:
         self.opened = 0
         self.holding = threading.Event()
         self.broken: MachineError | None = None
+        self.sick: MachineError | None = None
+        self.together = self._now = 0
+        self._counting = threading.Lock()
 
     @contextmanager
     def open(self) -> Iterator["FakeBench"]:
         if self.broken is not None:
             raise self.broken
         self.opened += 1
+        self.sick = None
         yield self
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._counting:
+            self._now += 1
+            self.together = max(self.together, self._now)
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._now -= 1
 
     def prepare(self, work: Work, *, on_phase: Callable[[str], None]) -> Work:
         on_phase("build")
-        assert self.build_gate.wait(60)
+        with self._counted():
+            assert self.build_gate.wait(60)
         return work
 
     def judge(self, device: str, prepared: Work, *, on_phase: Callable[[str], None]) -> Evaluated:
         on_phase("check")
+        with self._counted():
+            return self._judge(prepared)
+
+    def _judge(self, prepared: Work) -> Evaluated:
         text = prepared.submission.text
-        self.judged.append(text)
+        self.judged.append("ours" if OURS in text else text)
+        if self.sick is not None or "sickens" in text:
+            self.sick = self.sick or SandboxError("the zygote is gone")
+            return Evaluated(record(prepared, Infrastructure(detail=str(self.sick))), {}, self.sick)
         if "hold" in text:
             self.holding.set()
             assert self.gate.wait(60)
@@ -101,10 +127,12 @@ class FakeBench:
             raise DeviceError("the judge cannot be started")
         for word, fault in {
             "machine": DeviceError("the judge died"),
+            "compiler": ToolchainError("the compiler cannot be started"),
             "zygote": SandboxError("no worker can be started"),
             "problem": ProblemError("the reference raises"),
         }.items():
-            if word in text and not ("once" in text and self.judged.count(text) > 1):
+            still = self.judged.count(text) <= next((n for times, n in TIMES.items() if times in text), 1000)
+            if word in text and still:
                 return Evaluated(record(prepared, Infrastructure(detail=str(fault))), {}, fault)
         verdict: Verdict = Failed(stage="run", reason="exception", detail=f"it says {text}")
         if "correct" in text:
