@@ -67,7 +67,7 @@ RANDOM_VERIFIED = 2
 """Of references that draw random numbers so many: all calls before one have to be made again for it."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
-ASKING_SHARE, ASKING_TRIALS_S = 0.25, 2.0
+ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 """It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
 trials until so many seconds were spent on it."""
 TRACED_CALLS = 3
@@ -180,6 +180,7 @@ class _Case:
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
         self._asking_s = {"trial": 0.0, "timed": 0.0}
+        self._longest_asking_s = 0.0
         self._timed_from_s = 0.0
         self._hint = ""
         self._call_s = 0.0
@@ -353,8 +354,8 @@ class _Case:
     ) -> None:
         """Ask whether an error all over an output is a smaller type's. What one call shows says nothing of the next.
 
-        Of trials each is asked about, of timed rounds the first of each kind of contents, and of later ones as many
-        as there is time for.
+        Of trials each is asked about, of timed rounds the first of each kind of contents where that does not take
+        long, and of later ones as many as there is time for.
         """
         assert self._oracle is not None
         if not found.spread or self._agreement.reduced:
@@ -362,7 +363,11 @@ class _Case:
         again = (kind, phase) in self._asked_rounding
         started = time.monotonic()
         spent_s = self._asking_s[phase]
-        if phase == "timed" and again and spent_s > ASKING_SHARE * (started - self._timed_from_s):
+        if (
+            phase == "timed"
+            and (again or self._longest_asking_s > LONG_ASKING_S)
+            and spent_s > ASKING_SHARE * (started - self._timed_from_s)
+        ):
             return
         if phase == "trial" and spent_s > ASKING_TRIALS_S:
             return
@@ -370,7 +375,9 @@ class _Case:
         most_s = FLOAT64_SECONDS if (kind, phase) == ("nominal", "trial") else OFTEN_FLOAT64_SECONDS
         if self._oracle.coarse(output, expected, inputs(), most_s=most_s):
             self._agreement = self._agreement | Agreement(reduced=found.spread)
-        self._asking_s[phase] += time.monotonic() - started
+        seconds = time.monotonic() - started
+        self._asking_s[phase] += seconds
+        self._longest_asking_s = max(self._longest_asking_s, seconds)
 
     def _hold(self, output: Any, expected: Expected, trial: str) -> Agreement:
         """Compare one call's outputs. Raises `_WrongAnswer`."""

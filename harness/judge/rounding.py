@@ -62,6 +62,11 @@ class Operators(TorchDispatchMode):
         self._count = 0
         self._made: dict[int, int] = {}  # the multiplication that wrote there last
 
+    @property
+    def ran(self) -> bool:
+        """Whether anything did."""
+        return self._count > 0
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -139,15 +144,18 @@ MORE = "fewer bits than float32"
 """What an error is called that is too large for float32 and has no pattern that is known."""
 
 
-def coarse(actual: Any, like: Any, in_float64: Callable[[TorchDispatchMode], Any]) -> str | None:
+def coarse(
+    actual: Any, like: Any, in_float64: Callable[[TorchDispatchMode], Any], operators: Operators | None = None
+) -> str | None:
     """Which smaller type's rounding the error of `actual` is, by name; None where it is none, or not to be told.
 
     `like` is the reference as written: what it computes in a smaller type itself is no candidate's choice. `in_float64`
-    computes the reference under a mode, and may return None.
+    computes the reference under a mode, and may return None. `operators` is told what the reference is made of; where
+    nothing in it mixes elements there is nothing to tell.
     """
-    operators = Operators()
+    operators = operators or Operators()
     exact = in_float64(operators)
-    if exact is None:
+    if exact is None or not operators.products | operators.sums:
         return None
     triples = list(zip(*map(leaves, (actual, like, exact)), strict=True))
     small = any(got.dtype in _SMALL for got, _, _ in triples)

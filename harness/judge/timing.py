@@ -39,7 +39,6 @@ from harness.judge.statistics import (
     conclusion,
     median,
     median_ratio,
-    quartile,
     ratio_by_difference,
     ratio_of_medians,
     with_repeatability,
@@ -64,14 +63,10 @@ takes varies by a tenth from round to round on a host that others use too, whate
 MOST_UNSETTLED = 3
 """So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
 allocator settles within one. They are repeated and do not count."""
-SINGLE_CALLS, MOST_SINGLE_CALLS = 30, 240
-"""Single calls of either side; more of them while they leave open that a candidate is slower than its rounds say."""
+SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
 """So many in a row where memory is tight and a turn costs more than they."""
 ALONE_ROUNDS = 8
-SLOWED_SINGLE_MS, HAND_OVER_OPEN_MS = 2e-3, 1e-2
-"""A single call of the reference beside the candidate may take so much longer than alone, and by what the hand-over of
-whole rounds was longer, as far as this: a third process costs something, which is not the candidate's doing."""
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
@@ -259,12 +254,10 @@ def measure(
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()
-        turns.some_singles()
+        turns.take_singles()
         started = time.monotonic()
         while not turns.suffice(time.monotonic() - started):
             turns.block()
-        while turns.singles_leave_doubt():
-            turns.some_singles()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
@@ -309,11 +302,11 @@ class _Turns:
         self._clock.split_round(self._candidate)
         self._last = self._candidate
 
-    def some_singles(self) -> None:
+    def take_singles(self) -> None:
         """Rounds of one call each, as a user waits for one, in turn."""
         if not self._plan.singles or self.count == 1:
             return
-        self.singles = self.singles or (Samples(), Samples())
+        self.singles = (Samples(), Samples())
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
@@ -323,19 +316,6 @@ class _Turns:
                 self._last = side
                 for _ in range(at_once):
                     self._clock.single(side, samples)
-
-    def singles_leave_doubt(self) -> bool:
-        """Whether single calls say less than rounds, and more of them would say by how much."""
-        if self.singles is None or self._tight or len(self.singles[0].round_s) >= MOST_SINGLE_CALLS:
-            return False
-        hand_over_s = self.hand_over_s()
-        speedup, rounds = _stated(self.mine, self.theirs, hand_over_s, self.count)
-        theirs_s = median([self.theirs.call_ms(hand_over_s, self.count)[at] for at in rounds]) / 1e3
-        _, single = ratio_by_difference(
-            theirs_s, self.singles[1].round_s, self.singles[0].round_s, least=SHORTEST_CALL_S
-        )
-        known = single.high <= single.value * (1 + LAUNCH_WIDTH)
-        return single.value * (1 + LAUNCH_WIDTH) < speedup.value and not known
 
     def block(self) -> None:
         """Four rounds with contents of one kind.
@@ -433,9 +413,6 @@ def beside_and_alone(
                 clock.round(reference, kinds[turn % len(kinds)], alone)
         count = reference.sets.count
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
-        single = Samples()
-        for _ in range(SINGLE_CALLS if measured.singles else 0):
-            clock.single(reference, single)
     timing = measured.timing
     alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
     hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
@@ -448,18 +425,8 @@ def beside_and_alone(
         mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
         slowed = _slowed(beside, alone, hand_over_s, count)
     factor = _beyond(slowed, allowed, beside, alone)
-    singles = None
-    if measured.singles is not None:
-        open_s = min(max(timing.hand_over_ms / 1e3 - alone_s, 0.0), HAND_OVER_OPEN_MS / 1e3) + SLOWED_SINGLE_MS / 1e3
-        singles = measured.singles[0], _less(measured.singles[1], single, open_s)
-    timing = _timing(mine, beside, hand_over_s, count, singles, slowed=factor)
+    timing = _timing(mine, beside, hand_over_s, count, measured.singles, slowed=factor)
     return replace(measured, timing=timing.model_copy(update={"reference_alone_ms": alone_ms}))
-
-
-def _less(beside: Samples, alone: Samples, open_s: float) -> Samples:
-    """Single calls of the reference: those beside the candidate, or alone where even so much longer they take less."""
-    longer = Samples(round_s=[seconds + open_s for seconds in alone.round_s])
-    return min(beside, longer, key=lambda samples: quartile(samples.round_s))
 
 
 def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:

@@ -132,6 +132,7 @@ def test_a_question_that_was_answered_no_is_asked_again():
         _oracle=oracle,
         _agreement=Agreement(),
         _asked_rounding=set(),
+        _longest_asking_s=0.0,
         _asking_s={"trial": 0.0, "timed": 0.0},
         _timed_from_s=time.monotonic() - 100,
     )
@@ -152,6 +153,7 @@ def test_asking_takes_no_more_than_its_share_of_the_time():
         _oracle=SimpleNamespace(coarse=coarse),
         _agreement=Agreement(),
         _asked_rounding=set(),
+        _longest_asking_s=0.0,
         _asking_s={"trial": 0.0, "timed": 0.0},
         _timed_from_s=time.monotonic(),
     )

@@ -409,20 +409,6 @@ def test_a_single_call_that_gains_less_is_what_counts():
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
-def test_more_single_calls_are_taken_while_they_leave_open_that_it_gains_less_than_rounds_say():
-    chance = random.Random(0)
-
-    def change(candidate, reference):
-        candidate.seconds = lambda slots: 2e-5 * len(slots) if len(slots) > 1 else 8e-5 + chance.gauss(0, 4e-5)
-        reference.seconds = lambda slots: 8e-5 * len(slots) + (chance.gauss(0, 4e-5) if len(slots) == 1 else 0)
-
-    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
-    assert timing.SINGLE_CALLS < len(measured.singles[0].round_s) <= timing.MOST_SINGLE_CALLS
-    assert measured.timing.speedup.high < 2.0
-    honest, _ = run(200, plan=Plan(budget_s=0.0, singles=True))
-    assert len(honest.singles[0].round_s) == timing.SINGLE_CALLS
-
-
 def test_single_calls_are_taken_where_memory_is_tight_too():
     def change(candidate, reference):
         candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
@@ -430,22 +416,6 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
 
     measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), change=change)
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
-
-
-def test_single_calls_of_a_reference_that_was_slowed_in_these_alone_count_as_they_are_alone():
-    slowed = {"s": 4e-5}
-
-    def change(candidate, reference):
-        candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
-        reference.seconds = lambda slots: 4e-5 * len(slots) + (slowed["s"] if len(slots) == 1 else 0)
-
-    measured, _ = run(
-        200,
-        plan=Plan(budget_s=0.0, singles=True),
-        change=change,
-        alone=lambda candidate, reference: slowed.update(s=0.0),
-    )
-    assert measured.timing.speedup.value < 1.1
 
 
 def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
