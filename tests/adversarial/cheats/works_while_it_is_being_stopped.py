@@ -1,4 +1,4 @@
-"""correct|failed A15 (cpu): leaves the work of a round to a helper that timers of its own resume while
+"""correct|failed|wrong A15 (cpu): leaves the work of a round to a helper that timers of its own resume while
 all tasks are being stopped; once nobody looks for new processes that starts one, which does it all, and stops itself.
 
 Problem: million_relu
