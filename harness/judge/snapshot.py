@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from harness.judge.subject import Sampled
-from harness.judge.tensors import pieces
+from harness.judge.tensors import overlap, pieces
 from harness.transport.memory import device_bytes, element_size, read_places, read_process
 from harness.transport.values import TensorValue
 
@@ -89,7 +89,7 @@ class Kept:
         mine = self.layout
         if (mine.dtype, mine.shape, mine.strides) == (leaf.dtype, leaf.shape, leaf.strides):
             return self
-        if element_size(mine.dtype) != element_size(leaf.dtype) or _overlaps(mine):
+        if element_size(mine.dtype) != element_size(leaf.dtype) or overlap(mine.shape, mine.strides):
             return None
         offsets, width = _offsets(mine, self.places)
         flat, there = _elements_at(leaf, offsets // width)
@@ -337,17 +337,6 @@ def _elements_at(layout: TensorValue, words: torch.Tensor) -> tuple[torch.Tensor
         rest -= index * stride
     there &= rest == 0
     return flat[there], there
-
-
-def _overlaps(layout: TensorValue) -> bool:
-    """Whether several elements may lie at one word; of rare layouts that interleave it says so too."""
-    extent = 0
-    for stride, size in sorted(zip(layout.strides, layout.shape, strict=True)):
-        if size > 1:
-            if stride <= extent:
-                return True
-            extent += stride * (size - 1)
-    return False
 
 
 def _offsets(layout: TensorValue, places: torch.Tensor) -> tuple[torch.Tensor, int]:

@@ -297,10 +297,8 @@ class _Turns:
 
         The reference's are held against what it takes once the candidate is gone, and hosts change within a second.
         """
-        if self._tight and self._last is not self._candidate:
-            _take_over(self._candidate, self._reference)
+        self._turn_to(self._candidate)
         self._clock.split_round(self._candidate)
-        self._last = self._candidate
 
     def take_singles(self) -> None:
         """Rounds of one call each, as a user waits for one, in turn."""
@@ -310,10 +308,8 @@ class _Turns:
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
-                if self._tight and self._last is not side:
-                    _take_over(side, self._reference if side is self._candidate else self._candidate)
+                if self._turn_to(side):
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                self._last = side
                 for _ in range(at_once):
                     self._clock.single(side, samples)
 
@@ -360,12 +356,18 @@ class _Turns:
         return None
 
     def _round(self, side: Side, kind: str, samples: Samples | None = None, *, look: bool = False) -> None:
+        self._turn_to(side)
         if self._tight:
-            if self._last is not side:
-                _take_over(side, self._reference if side is self._candidate else self._candidate)
             self._clock.round(side, kind, None, look=True)  # which asks for the memory anew
-        self._last = side
         self._clock.round(side, kind, samples, look=look)
+
+    def _turn_to(self, side: Side) -> bool:
+        """Let a side have its turn. Whether the other gave its memory back for that, as it does where it is tight."""
+        gives_back = self._tight and self._last is not side
+        if gives_back:
+            _take_over(side, self._reference if side is self._candidate else self._candidate)
+        self._last = side
+        return gives_back
 
     def hand_over_s(self) -> float:
         """What a round of `count` calls takes beyond them."""
