@@ -530,22 +530,24 @@ class _Case:
         others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
-    def _mark(self, subject: Subject, written: Sequence[Written]) -> frozenset[int]:
-        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round."""
+    def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
+        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round.
+
+        Of both sides alike: what is computed for it leaves caches and clocks as it does.
+        """
         assert self._oracle is not None
-        assert self._sets is not None
         if not self._mostly_one_value or self._audit.random or self._oracle.changes_inputs:
             return frozenset()
         calls = secrets.SystemRandom().sample(range(len(written)), min(MARKED, len(written)))
         places: dict[int, list[torch.Tensor | None]] = {}
         for call in calls:
             of = written[call]
-            inputs = self._inputs(of.contents, self._sets, of.slot)
+            inputs = self._inputs(of.contents, side.sets, of.slot)
             expected = reference_must_run(self._oracle, inputs, self._problem.title, quick=True)
             places[call] = [rare_places(leaf) for leaf in leaves(expected.like)]
             of.contents.forget()
             del expected, inputs
-        subject.look_at(places)
+        side.subject.look_at(places)
         return frozenset(calls)
 
     def _estimate(self, example: list[Any], bytes_budget: int) -> float:

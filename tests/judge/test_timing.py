@@ -2,7 +2,9 @@
 
 import math
 import random
+from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +20,7 @@ from harness.judge.timing import (
     Reading,
     Samples,
     Side,
+    _slowed,
     _stated,
     _Turns,
     beside_and_alone,
@@ -126,6 +129,7 @@ def run(
     kinds=(),
     change=lambda candidate, reference: None,
     alone=False,
+    mark=lambda side, written: frozenset(),
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
@@ -161,6 +165,7 @@ def run(
                 tight=tight,
                 verify=verify,
                 choose=lambda calls, rounds: (calls - 1,),
+                mark=mark,
             )
             if alone:
                 alone(candidate, reference)
@@ -416,6 +421,64 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
 
     measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), change=change)
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
+
+
+def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch):
+    """What is compared was copied, and the memory behind it given back with all that was known of it."""
+    known = {"candidate": False}
+    trims, real = Recorder.release, Recorder.survey
+
+    def release(self, *, poison=False, trim=False):
+        known[self.name] = known.get(self.name, False) and not trim
+        trims(self, poison=poison, trim=trim)
+
+    def survey(self, calls):
+        known[self.name] = True
+        real(self, calls)
+
+    def snapshot(self, calls):
+        if not known[self.name]:
+            raise Unsettled
+
+    monkeypatch.setattr(Recorder, "release", release)
+    monkeypatch.setattr(Recorder, "survey", survey)
+    monkeypatch.setattr(Recorder, "snapshot", snapshot)
+
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s = 4e-5
+
+    def verify(subject, written, seed):
+        subject.release(trim=True)
+
+    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), verify=verify, change=change)
+    assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
+
+
+def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowed():
+    """Beside the candidate the slow kinds came more often than alone."""
+
+    def samples(kinds):
+        slow = {"nominal": 1e-3, "signed": 1e-3, "huge": 2e-3}
+        return Samples([slow[kind] for kind in kinds], [], [], [kind == "nominal" for kind in kinds], list(kinds))
+
+    beside = samples(["nominal"] * 8 + ["huge"] * 8 + ["signed"] * 4)
+    alone = samples(["nominal"] * 8 + ["signed"] * 6 + ["huge"] * 2)
+    assert _slowed(beside, alone, 0.0, 1).value == pytest.approx(1.0, abs=0.01)
+    slowed = replace(beside, round_s=[seconds * 1.5 for seconds in beside.round_s])
+    assert _slowed(slowed, alone, 0.0, 1).value == pytest.approx(1.5, abs=0.01)
+
+
+def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides_alike():
+    """What is computed for it leaves caches and clocks as it does."""
+    marked = Counter()
+
+    def mark(side, written):
+        marked[side.subject.name] += 1
+        return frozenset()
+
+    measured, _ = run(4, mark=mark)
+    assert marked["candidate"] >= len(measured.mine.round_s)
+    assert marked["reference"] >= len(measured.theirs.round_s)
 
 
 def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
