@@ -253,6 +253,7 @@ class DeviceArena:
     def close(self) -> None:
         """Unmap and let go. The memory is free once every process has done so. No tensor over it may be used again."""
         size = ctypes.c_size_t(self.size)
+        self._driver.call("cuCtxSynchronize")  # what is queued may still read it
         self._driver.call("cuMemUnmap", self._address, size)
         self._driver.call("cuMemAddressFree", self._address, size)
         self._driver.call("cuMemRelease", self._handle)
