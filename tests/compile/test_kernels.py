@@ -1,4 +1,4 @@
-"""The kernels of benchmarks/kernels: built by the slim toolchain but for two, and right. All on a GPU, a few by emulation."""
+"""The kernels of benchmarks/kernels: right, built by the slim toolchain but for two; all on a GPU, a few emulated."""
 
 import types
 from collections.abc import Callable
