@@ -61,6 +61,8 @@ WORKLOADS: dict[str, dict[str, int | float]] = {"gelu": {"n": 1 << 24}, "matmul"
 """Sizes on a GPU, by problem, where the sizes of the file are made for a CPU."""
 ALONE = ("A12", "D13", "D14", "D15")
 """These disturb whoever runs beside them, which is not what they are judged for."""
+MADE_BY_JUDGES = ("torchinductor_", "kernel-harness-devices")
+"""How names of folders begin that torch makes in any process that compiles, and those of the devices' locks."""
 OURS = ("harness", "problems", "reference_solutions", "runs")
 
 
@@ -203,8 +205,7 @@ def _files() -> Iterator[str]:
     homes = (Path.home(), Path("/root"))
     for place in {Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), *homes}:
         try:
-            # torch makes that folder in any process that compiles, the judge's among them.
-            yield from (entry.path for entry in os.scandir(place) if not entry.name.startswith("torchinductor_"))
+            yield from (entry.path for entry in os.scandir(place) if not entry.name.startswith(MADE_BY_JUDGES))
         except OSError:
             continue
 
