@@ -38,6 +38,7 @@ from harness.judge.timing import (
     measure,
     sets_for,
 )
+from harness.judge.together import MOST_BYTES, Together, can_be_drawn_together
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
@@ -184,7 +185,8 @@ class _Case:
         self._timed_from_s = 0.0
         self._hint = ""
         self._call_s = 0.0
-        self._output_bytes = 0
+        self._input_bytes = self._output_bytes = 0
+        self._together: bool | None = None
         self._tight = False
         self._mostly_one_value = False
         self.stage: Stage = "load"
@@ -294,6 +296,24 @@ class _Case:
             return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
 
         return Contents(draw)
+
+    def _contents_of_round(self, kind: str, calls: int) -> Together | list[Contents]:
+        """Contents of a kind for so many calls, drawn together where that can be and does not take much memory."""
+        permutes = kind == "permuted" or "permuted" in self._stressed_kinds
+        small = calls * self._input_bytes <= MOST_BYTES and not self._tight
+        if calls == 1 or permutes or not small:
+            return [self._contents(kind) for _ in range(calls)]
+        if self._together is None:
+            self._together = can_be_drawn_together(self._problem)
+        if not self._together:
+            return [self._contents(kind) for _ in range(calls)]
+        seed, stress_seed = secrets.randbits(62), secrets.randbits(62)
+
+        def draw() -> list[Any]:
+            inputs = self._problem.draw_together(seed, calls)
+            return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
+
+        return Together(draw)
 
     def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows."""
@@ -438,7 +458,7 @@ class _Case:
 
     def _count(self, example: list[Any], call_s: float, plan: Plan) -> int:
         """How many sets a round has; decides whether both sides have room beside each other."""
-        slot_bytes = InputSets.size_of(example)
+        slot_bytes = self._input_bytes = InputSets.size_of(example)
         in_all = slot_bytes * self._bench.arena_copies
         count = sets_for(call_s, self._audit.call_s or call_s, in_all, self._output_bytes, plan)
         # Besides, the judge draws the contents of one call, or computes one output, and compares.
@@ -455,7 +475,7 @@ class _Case:
             candidate.sets.put_away()
             reference.sets.lay_out()
             reference.subject.attach(reference.sets)
-        clock, draw = self._bench.clock, self._contents
+        clock, draw = self._bench.clock, self._contents_of_round
         return beside_and_alone(measured, reference, draw=draw, base=kinds[0], kinds=kinds[1], device=clock)
 
     @contextmanager
@@ -482,7 +502,7 @@ class _Case:
         return measure(
             candidate,
             reference,
-            draw=self._contents,
+            draw=self._contents_of_round,
             base=kinds[0],
             kinds=kinds[1],
             device=self._bench.clock,

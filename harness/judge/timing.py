@@ -44,6 +44,7 @@ from harness.judge.statistics import (
     with_repeatability,
 )
 from harness.judge.subject import Subject, Unsettled
+from harness.judge.together import Together
 from harness.schema.record import Conditions, Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
@@ -197,6 +198,8 @@ class Written:
     kind: str
 
 
+Draw = Callable[[str, int], Together | Sequence[Contents]]
+"""Makes the contents of a round: of a kind, for so many calls."""
 Mark = Callable[[Side, Sequence[Written]], frozenset[int]]
 """Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
@@ -231,7 +234,7 @@ def measure(
     candidate: Side,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -244,7 +247,7 @@ def measure(
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
 
-    `draw` makes the arguments of one call of a kind: `base`, or one of `kinds`, which half of the rounds have where
+    `draw` makes the contents of a round of a kind: `base`, or one of `kinds`, which half of the rounds have where
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw.
@@ -395,7 +398,7 @@ def beside_and_alone(
     measured: Measured,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -556,7 +559,7 @@ class _Clock:
         self,
         candidate: Side | None,
         base: str,
-        draw: Callable[[str], Contents],
+        draw: Draw,
         device: Device,
         verify: Verify | None,
         intact: Callable[[Side, Sequence[int]], None],
@@ -638,9 +641,12 @@ class _Clock:
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        drawn = self._draw(kind, len(order))
+        if isinstance(drawn, Together):
+            side.sets.write_together(order, drawn.get())
+            return [Written(slot, drawn.of(call), kind) for call, slot in enumerate(order)]
         written = []
-        for slot in order:
-            contents = self._draw(kind)
+        for slot, contents in zip(order, drawn, strict=True):
             side.sets.write(slot, contents.get())
             contents.forget()
             written.append(Written(slot, contents, kind))

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -134,9 +135,9 @@ def run(
     log = []
     drawn = iter(range(1, 1_000_000))
 
-    def draw(kind):
-        value = next(drawn) * (1 if kind == "nominal" else -1)
-        return Contents(lambda: [torch.full((8,), float(value))])
+    def draw(kind, calls):
+        values = [next(drawn) * (1 if kind == "nominal" else -1) for _ in range(calls)]
+        return [Contents(partial(lambda value: [torch.full((8,), float(value))], value)) for value in values]
 
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
@@ -558,7 +559,7 @@ def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
             side.subject.attach(side.sets)
         measured = measure(
             *sides,
-            draw=lambda kind: Contents(lambda: [torch.rand(8)]),
+            draw=lambda kind, calls: [Contents(lambda: [torch.rand(8)]) for _ in range(calls)],
             device=Quiet(),
             plan=Plan(budget_s=0.0),
             verify=lambda subject, written, seed: None,
