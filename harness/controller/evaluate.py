@@ -19,8 +19,10 @@ from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import HarnessError, MachineError, SandboxError
 from harness.intake import extract
+from harness.intake.languages import writes_kernels
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
+from harness.languages import LANGUAGES, Language
 from harness.schema import (
     Candidate,
     CandidateRef,
@@ -163,8 +165,9 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     draft.kind = _kind(candidate, on_gpu=session.on_gpu)
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
-    if "triton" in candidate.languages and not session.on_gpu:
-        detail = "Triton kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
+    beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
+    if beyond is not None and not session.on_gpu:
+        detail = f"{beyond.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
         draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
         return
     with draft.phase("build", on_phase):
@@ -215,7 +218,7 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         source=candidate.source,
         kind=draft.kind,
         settings=draft.settings,
-        writes_kernels=candidate.languages != ("pytorch",),
+        writes_kernels=writes_kernels(candidate.source),
     )
 
     build = _building(draft, candidate, session)
@@ -279,7 +282,7 @@ def _is_to_be_confirmed(draft: Draft) -> bool:
     assert draft.preparation is not None
     assert draft.candidate is not None
     builds = draft.preparation.builds
-    may_build_yet = draft.failure is None and "cuda" in draft.candidate.languages
+    may_build_yet = draft.failure is None and any(row.late_builds for row in _rows(draft.candidate))
     fast = any(build.toolchain in FAST_TOOLCHAINS for build in builds) if builds else may_build_yet
     return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
 
@@ -337,7 +340,12 @@ def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
     """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
     if on_gpu:
         return "cuda"
-    return "cpu-emulated" if "cuda" in candidate.languages or "cuda" in candidate.source else "cpu"
+    emulated = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
+    return "cpu-emulated" if emulated else "cpu"
+
+
+def _rows(candidate: Candidate) -> list[Language]:
+    return [LANGUAGES[name] for name in candidate.languages]
 
 
 def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Judgement | None) -> Evaluated:

@@ -57,7 +57,7 @@ class Seated(Frozen):
 class Job(Frozen):
     """Judge this candidate on this problem. `id` is new for each that is sent.
 
-    `writes_kernels` says that the candidate's source is more than calls of PyTorch.
+    `writes_kernels` says whether the candidate's source is more than calls of PyTorch; None where it cannot be told.
     """
 
     say: Literal["job"] = "job"
@@ -66,7 +66,7 @@ class Job(Frozen):
     source: str
     kind: DeviceKind
     settings: Settings
-    writes_kernels: bool = True
+    writes_kernels: bool | None = True
 
 
 class Check(Frozen):
