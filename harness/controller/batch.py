@@ -240,7 +240,7 @@ def judged(
     `run_batch` does.
     """
     for seat in session.seats:
-        seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
+        seat.start()  # before the builders' threads ask for its device
 
     def prepare(task: Task | Audit[Task]) -> tuple[Task, Draft] | Audit[Task]:
         if isinstance(task, Audit):

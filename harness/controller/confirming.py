@@ -64,8 +64,9 @@ def _asked_of_stock(told: Evaluated, run: Run, session: Session, catalog: Catalo
     record, seat = told.record, session.seats[0]
     try:
         problem = _same_problem(record, catalog)
-        if record.device.name != seat.seated.device_name:
-            raise InputError(f"it was judged on {record.device.name}, and this is {seat.seated.device_name}")
+        name = seat.start().device_name
+        if record.device.name != name:
+            raise InputError(f"it was judged on {record.device.name}, and this is {name}")
         settings = settings_for(problem, settings_of(run))
         text = told.attachments.get(SUBMISSION, "")
         submission = Submission(text=text, **record.submission.model_dump(exclude={"extraction"}))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
@@ -126,8 +127,7 @@ class Draft:
 
 def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
     """A draft with nothing done yet. `settings` are those of this submission alone, the session's where None."""
-    kind: DeviceKind = "cuda" if session.on_gpu else "cpu"
-    return Draft(submission, problem, settings or session.settings, kind)
+    return Draft(submission, problem, settings or session.settings, session.backend.name)
 
 
 def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
@@ -162,11 +162,11 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.failure = found
         return
     candidate = draft.candidate = found
-    draft.kind = _kind(candidate, on_gpu=session.on_gpu)
+    draft.kind = _kind(candidate, session.backend)
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
     beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
-    if beyond is not None and not session.on_gpu:
+    if beyond is not None and not session.backend.is_gpu:
         detail = f"{beyond.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
         draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
         return
@@ -221,7 +221,7 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         writes_kernels=writes_kernels(candidate.source),
     )
 
-    build = _building(draft, candidate, session)
+    build = _building(draft, candidate, session, seat)
 
     def ask(job: Job = job) -> Judgement:
         return seat.judge(job, build=build, on_phase=on_phase)
@@ -327,21 +327,21 @@ def _inspected(
     )
 
 
-def _building(draft: Draft, candidate: Candidate, session: Session) -> Build:
-    """How a draft's sources are built."""
+def _building(draft: Draft, candidate: Candidate, session: Session, seat: JudgeSeat | None = None) -> Build:
+    """How a draft's sources are built, for the device of `seat` where that is known."""
 
     def build(request: BuildRequest) -> Artifact | BuildFailure:
-        return session.build(draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle)
+        return session.build(
+            draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle, seat=seat
+        )
 
     return build
 
 
-def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
+def _kind(candidate: Candidate, chosen: Backend) -> DeviceKind:
     """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
-    if on_gpu:
-        return "cuda"
-    emulated = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
-    return "cpu-emulated" if emulated else "cpu"
+    in_cuda = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
+    return backend_for(chosen, in_cuda=in_cuda).name
 
 
 def _rows(candidate: Candidate) -> list[Language]:
@@ -349,7 +349,7 @@ def _rows(candidate: Candidate) -> list[Language]:
 
 
 def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Judgement | None) -> Evaluated:
-    seated = seat.seated
+    seated = seat.start()
     record = Record(
         problem=ProblemRef(
             set=draft.problem.set,
@@ -381,7 +381,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
 
 def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]:
     """What emulation put in the place of CUDA, in the sources and in Python."""
-    if draft.kind != "cpu-emulated":
+    if not BACKENDS[draft.kind].emulates:
         return ()
     in_sources = draft.preparation.notes if draft.preparation else ()
     return (*in_sources, *(judgement.substitutions if judgement else ()))

@@ -8,10 +8,11 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from harness.backends import BACKENDS, Backend
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
 from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError, SandboxError
@@ -48,13 +49,17 @@ OnPhase = Callable[[str], None]
 Build = Callable[[BuildRequest], Artifact | BuildFailure]
 
 
+_BuilderKey = tuple[DeviceKind, str | None, bool, ToolchainChoice, bool]
+"""Target, architecture, whether a tool will look at what is built, choice of toolchain, whether it is idle."""
+
+
 class JudgeLost(DeviceError):
     """A judge's process died or lost its device; a new one can be started."""
 
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU.
+    """A device to judge on: `name` is its backend's with its number, `gpu` the handle that the backend has for it.
 
     `core` is a CPU that nothing but its timed workers is put on; None where the machine has too few. `copied`: copy
     memory between judge and workers as where the driver shares none, which tests and benchmarks ask for.
@@ -65,44 +70,56 @@ class DeviceChoice:
     core: int | None = None
     copied: bool = False
 
+    @property
+    def backend(self) -> Backend:
+        return BACKENDS[self.name.partition(":")[0]]
+
 
 def choose_devices(wanted: str) -> list[DeviceChoice]:
-    """The devices that `auto`, `cpu`, `cuda` (all of them) or `cuda:N` means here.
+    """The devices that `auto`, `cpu`, `cuda` (all of them) or `cuda:N` means here, and so for each selectable backend.
 
-    Raises InputError for anything else, DeviceError where there is no such GPU.
+    Raises InputError for anything else, DeviceError where there is no such device.
     """
-    if wanted == "cpu":
-        return [DeviceChoice("cpu", None)]
-    if wanted != "auto" and wanted != "cuda" and not (wanted.startswith("cuda:") and wanted[5:].isdecimal()):
-        raise InputError(f"there is no device {wanted!r}: give auto, cpu, cuda or cuda:N")
-    gpus = [DeviceChoice(f"cuda:{index}", gpu) for index, gpu in enumerate(_visible_gpus())]
+    selectable = {name: backend for name, backend in BACKENDS.items() if backend.selectable}
     if wanted == "auto":
-        return gpus if gpus and find_torch().cuda is not None else [DeviceChoice("cpu", None)]
-    if not gpus:
-        raise DeviceError("there is no NVIDIA GPU here: use --device cpu, and see harness doctor")
-    if find_torch().cuda is None:
-        raise DeviceError("the torch that is installed is a CPU build: install a CUDA build, or use --device cpu")
-    if wanted == "cuda":
-        return gpus
-    index = int(wanted[5:])
-    if index >= len(gpus):
-        raise DeviceError(f"there is no {wanted}: this machine shows {len(gpus)} GPU(s)")
-    return [gpus[index]]
+        return next(devices for backend in selectable.values() if (devices := _usable(backend)))
+    name, numbered, index = wanted.partition(":")
+    backend = selectable.get(name)
+    if backend is None or (numbered and not (backend.numbered and index.isdecimal())):
+        raise InputError(f"there is no device {wanted!r}: give {_forms(selectable.values())}")
+    devices = _devices_of(backend)
+    if not devices:
+        raise DeviceError(backend.absent)
+    if why_not := _why_not(backend):
+        raise DeviceError(why_not)
+    if not numbered:
+        return devices
+    if int(index) >= len(devices):
+        raise DeviceError(f"there is no {wanted}: this machine shows {len(devices)} GPU(s)")
+    return [devices[int(index)]]
 
 
-def _visible_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
-    import pynvml
+def _usable(backend: Backend) -> list[DeviceChoice]:
+    """The devices of a backend that torch can use here."""
+    devices = _devices_of(backend)
+    return devices if devices and not _why_not(backend) else []
 
-    try:
-        pynvml.nvmlInit()
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError:
-        return []
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return [str(index) for index in range(count)]
-    return [part.strip() for part in visible.split(",") if part.strip() and part.strip() != "-1"]
+
+def _why_not(backend: Backend) -> str:
+    return backend.why_not(find_torch()) if backend.why_not is not None else ""
+
+
+def _devices_of(backend: Backend) -> list[DeviceChoice]:
+    handles = backend.find()
+    names = [f"{backend.name}:{index}" if backend.numbered else backend.name for index in range(len(handles))]
+    return [DeviceChoice(name, handle) for name, handle in zip(names, handles, strict=True)]
+
+
+def _forms(selectable: Iterable[Backend]) -> str:
+    """What may be given for a device, those without a number first."""
+    rows = sorted(selectable, key=lambda backend: backend.numbered)
+    forms = ["auto", *(form for row in rows for form in (row.name, *([f"{row.name}:N"] if row.numbered else [])))]
+    return f"{', '.join(forms[:-1])} or {forms[-1]}"
 
 
 class JudgeSeat:
@@ -120,13 +137,19 @@ class JudgeSeat:
         self._asking = threading.RLock()
         self._holder = os.getpid()
 
-    @property
-    def seated(self) -> Seated:
-        """What the judge said of its device when it started."""
+    def start(self) -> Seated:
+        """What the judge says of its device. Starts its process where there is none, and waits for it.
+
+        Raises DeviceError where that cannot be.
+        """
         self._require_holder()
         with self._asking:
             self._start()
         assert self._seated is not None
+        return self._seated
+
+    def known(self) -> Seated | None:
+        """What the judge that was started last said of its device; None before any was. Starts nothing."""
         return self._seated
 
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
@@ -203,7 +226,14 @@ class JudgeSeat:
             self._process: Trusted = process
             try:
                 device = self.device
-                channel.send(Seat(gpu=device.gpu, name=device.name, core=device.core, copied=device.copied))
+                seat = Seat(
+                    backend=device.backend.name,
+                    gpu=device.gpu,
+                    name=device.name,
+                    core=device.core,
+                    copied=device.copied,
+                )
+                channel.send(seat)
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None
@@ -239,7 +269,7 @@ class Session:
         self.zygote, self.settings = zygote, settings
         self.seats = [JudgeSeat(zygote, device) for device in devices]
         self.cache = ArtifactCache()
-        self._builders: dict[tuple[DeviceKind, bool, ToolchainChoice, bool], Builder] = {}
+        self._builders: dict[_BuilderKey, Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
         self.free = Turns(self.seats)
@@ -249,8 +279,9 @@ class Session:
         return self.free.turn(rank, time_left=time_left)
 
     @property
-    def on_gpu(self) -> bool:
-        return self.seats[0].device.gpu is not None
+    def backend(self) -> Backend:
+        """What its devices are; they are all of one kind."""
+        return self.seats[0].device.backend
 
     @property
     def device_names(self) -> str:
@@ -265,13 +296,17 @@ class Session:
         inspected: bool = False,
         choice: ToolchainChoice | None = None,
         idle: bool = False,
+        seat: JudgeSeat | None = None,
     ) -> Artifact | BuildFailure:
         """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
 
         `inspected` builds are for the tools of `harness.inspect`, `choice` is the settings' where None, `idle` ones
-        take the cores that nobody else wants, and IDLE_PATIENCE times as long. Thread-safe.
+        take the cores that nothing else wants, and IDLE_PATIENCE times as long. What is built for a
+        GPU is built for the architecture of `seat`, of the first one where None: it is not known yet then where it will
+        run, and a seat with another architecture builds it again. Thread-safe.
         """
-        builder = self._builder(kind, inspected, choice or self.settings.toolchain, idle)
+        arch = (seat or self.seats[0]).start().arch if BACKENDS[kind].is_gpu else None
+        builder = self._builder((kind, arch, inspected, choice or self.settings.toolchain, idle))
         deadline_s = self.settings.build_timeout_s * (IDLE_PATIENCE if idle else 1)
         try:
             outcome = builder.build(request, deadline_s=deadline_s)
@@ -289,19 +324,20 @@ class Session:
         }
         return outcome.model_copy(update=texts)
 
-    def _builder(self, kind: DeviceKind, inspected: bool, choice: ToolchainChoice, idle: bool) -> Builder:
+    def _builder(self, key: "_BuilderKey") -> Builder:
+        kind, arch, inspected, choice, idle = key
         with self._guard:
-            if (kind, inspected, choice, idle) not in self._builders:
-                self._builders[kind, inspected, choice, idle] = Builder(
+            if key not in self._builders:
+                self._builders[key] = Builder(
                     cache=self.cache,
                     target=kind,
-                    arch=self.seats[0].seated.arch if kind == "cuda" else None,
+                    arch=arch,
                     choice=choice,
                     inspected=inspected,
                     idle=idle,
                     on_status=self._on_phase,
                 )
-            return self._builders[kind, inspected, choice, idle]
+            return self._builders[key]
 
     def close(self) -> None:
         for seat in self.seats:

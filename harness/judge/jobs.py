@@ -32,13 +32,14 @@ class _OfAJob(Frozen):
 
 
 class Seat(Frozen):
-    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
+    """The first message to a judge: the device that it is for. `backend` and `gpu` are as in `harness.backends`.
 
     `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
     copy memory even where the driver could share it. `name` is the device's for people ("cuda:1").
     """
 
     say: Literal["seat"] = "seat"
+    backend: DeviceKind
     gpu: str | None
     name: str = "the device"
     core: int | None = None

@@ -16,10 +16,10 @@ from typing import Any, cast
 
 import torch
 
+from harness.backends import BACKENDS
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
-from harness.judge.device import Hardware
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
@@ -53,7 +53,6 @@ from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxRe
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.settings import Settings
 from harness.transport import Channel, Closed
-from harness.transport.memory import CopiedArena, DeviceArena, HostArena
 from harness.transport.worker_messages import Built, Load, Loaded
 
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
@@ -88,9 +87,10 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu, self._core, self._name = seat.gpu, seat.core, seat.name
-        os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
-        self._hardware = Hardware(seat.gpu, seat.core)
+        self._backend, self._core, self._name = BACKENDS[seat.backend], seat.core, seat.name
+        self._visible = dict(self._backend.visibility(seat.gpu))
+        os.environ.update(self._visible)
+        self._hardware = self._backend.open(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._lock = DeviceLock(self._hardware.identity)
         self._environment = self._hardware.environment()
@@ -118,7 +118,7 @@ class JudgeProcess:
             except (torch.OutOfMemoryError, MemoryError) as error:
                 detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
                 self._tell(Fault(detail=detail, exit_status=3))
-                torch.cuda.empty_cache()
+                self._hardware.trim()
             except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost
                 detail = f"the judge failed: {error}\n{traceback.format_exc()}"
                 self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
@@ -132,7 +132,7 @@ class JudgeProcess:
         return Checked(audit=self._audit(problem, job.settings), workload=workload)
 
     def _sized(self, problem: Problem, settings: Settings, *, emulated: bool) -> tuple[LoadedProblem, Workload]:
-        on_cpu = self._device.type == "cpu"
+        on_cpu = not self._hardware.apart
         source, workload = sized(problem, settings.workload, emulated=emulated, on_cpu=on_cpu)
         workload = workload.model_copy(update={"precision": settings.precision})
         return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
@@ -192,7 +192,7 @@ class JudgeProcess:
 
     def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
         settings = job.settings
-        emulated = job.kind == "cpu-emulated"
+        emulated = BACKENDS[job.kind].emulates
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
         self._let_go_of_others(problem)
         started = time.monotonic()
@@ -229,7 +229,7 @@ class JudgeProcess:
                         budget_s=settings.timing_s,
                         bytes_budget=free_bytes // 4,
                         memory_bytes=0 if alone else free_bytes,
-                        singles=self._device.type == "cuda",
+                        singles=self._hardware.apart,
                         trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
@@ -317,12 +317,12 @@ class JudgeProcess:
         """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
         timing = finding.timing
         floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
-        on_gpu = self._device.type == "cuda"
+        apart = self._hardware.apart
         profile = profile_of(finding.trace, job.source) if finding.trace else None
-        flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
+        flags = doubts(Case(finding, floor if apart else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
-        elif on_gpu and finding.paused:
+        elif apart and finding.paused:
             flags = (*flags, PAUSED_BETWEEN_ROUNDS)
         if self._copied and timing:
             flags = (*flags, COPIED_MEMORY)
@@ -370,15 +370,15 @@ class JudgeProcess:
         request = Load(
             source=source,
             class_name=class_name,
-            device="cuda" if self._gpu is not None else "cpu",
-            emulate=job.kind == "cpu-emulated",
-            gpu=self._gpu,
+            device="cpu" if self._device.type == "cpu" else "cuda",
+            emulate=BACKENDS[job.kind].emulates,
+            visible=self._visible,
         )
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            devices=self._gpu is not None,
+            devices=self._backend.is_gpu,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
         )
@@ -457,9 +457,7 @@ class JudgeProcess:
     # ---- device ------------------------------------------------------------------------------------------------
 
     def _make_arena(self, size: int) -> Any:
-        if self._copied:
-            return CopiedArena(size, self._device)
-        return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
+        return self._hardware.arena(size, copied=self._copied)
 
 
 def _lacked_memory(judgement: Judgement) -> bool:

@@ -66,6 +66,7 @@ def _made_of(session: Session) -> tuple[str, ...]:
     """The harness's version, and what each sort of device is: GPUs of one kind give one verdict. Starts the judges."""
     sorts = set()
     for seat in session.seats:
-        told = seat.seated.environment
-        sorts.add("|".join((seat.seated.device_name, str(told.gpu), str(told.driver), told.torch, str(told.cuda))))
+        seated = seat.start()
+        told = seated.environment
+        sorts.add("|".join((seated.device_name, str(told.gpu), str(told.driver), told.torch, str(told.cuda))))
     return harness.__version__, *sorted(sorts)

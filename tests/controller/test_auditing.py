@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import BACKENDS
 from harness.catalog import open_catalog
 from harness.compile.toolchains import TOOLCHAINS
 from harness.controller import batch
@@ -52,10 +53,13 @@ class Seat:
     """A judge that says of each source what it is told to; sources of stock's builds come with their toolchain."""
 
     device = DeviceChoice("cpu", None)
-    seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
+    told = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def __init__(self, says) -> None:
         self._says = says
+
+    def start(self):
+        return self.told
 
     def judge(self, job, *, build, on_phase):
         del build, on_phase
@@ -75,7 +79,10 @@ def session(monkeypatch):
         monkeypatch.setattr(
             page, "prepare", lambda candidate, *_, settings, **__: fast[settings.toolchain](candidate.source)
         )
-        return SimpleNamespace(settings=Settings(audit=audit), on_gpu=True, seats=[Seat(says)], zygote=None, build=None)
+        seats = [Seat(says)]
+        return SimpleNamespace(
+            settings=Settings(audit=audit), backend=BACKENDS["cuda"], seats=seats, zygote=None, build=None
+        )
 
     return make
 
@@ -219,7 +226,7 @@ def test_what_is_no_longer_as_it_was_cannot_be_confirmed_and_that_is_said(sessio
     elif what == "the text":
         (run.artifacts(record) / "submission.txt").write_text("cut")
     else:
-        one.seats[0].seated = one.seats[0].seated.model_copy(update={"device_name": "another"})
+        one.seats[0].told = one.seats[0].told.model_copy(update={"device_name": "another"})
     (evaluated,) = confirm_firsts(run, session=one, catalog=catalog)
     assert evaluated.fault is not None
     assert not isinstance(evaluated.fault, MachineError)

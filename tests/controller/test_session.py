@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import cuda as cuda_backend
 from harness.controller import session as session_module
 from harness.controller.session import DeviceChoice, JudgeLost, JudgeSeat, choose_devices
 from harness.errors import DeviceError, InputError, ProblemError, SandboxError, ToolchainError
@@ -28,7 +29,7 @@ def machine(monkeypatch):
     """A machine with these GPUs, and a torch for this CUDA (None: a CPU build)."""
 
     def make(*gpus: str, cuda: str | None = "13.0") -> None:
-        monkeypatch.setattr(session_module, "_visible_gpus", lambda: list(gpus))
+        monkeypatch.setattr(cuda_backend, "visible_gpus", lambda: list(gpus))
         monkeypatch.setattr(session_module, "find_torch", lambda: SimpleNamespace(cuda=cuda))
 
     return make
@@ -88,7 +89,7 @@ def test_cuda_visible_devices_is_obeyed(monkeypatch, visible, names):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert session_module._visible_gpus() == names
+    assert cuda_backend.visible_gpus() == names
 
 
 @pytest.mark.parametrize(
