@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from harness import logs
 from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
@@ -46,6 +47,7 @@ from harness.schema.record import DIFFERED, ToolName
 from harness.schema.verdict import Reason
 from harness.settings import Settings
 
+_log = logs.logger("controller")
 V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
 _ZYGOTE_S = 0.2
@@ -119,10 +121,18 @@ class Draft:
     def phase(self, name: str, on_phase: OnPhase) -> Iterator[None]:
         on_phase(name)
         started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+        with logs.about(self.log_id):
+            try:
+                yield
+            finally:
+                seconds = time.monotonic() - started
+                self.phases_s[name] = self.phases_s.get(name, 0.0) + seconds
+                _log.debug("%s took %.3f s", name, seconds)
+
+    @property
+    def log_id(self) -> str:
+        """What events of this submission are known by: its path and the beginning of its hash."""
+        return f"{self.submission.path} {self.submission.sha256[:12]}"
 
 
 def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
@@ -194,7 +204,9 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
-    evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+    with logs.about(draft.log_id):
+        evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+        _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
@@ -268,6 +280,8 @@ def settle_or_record(
 
 def noted(draft: Draft, fault: HarnessError, *, seat: JudgeSeat) -> Evaluated:
     """What was not judged through a fault, with a record that says so and is never a score."""
+    with logs.about(draft.log_id):
+        _log.info("not judged: %s", fault)
     evaluated = _evaluated(draft, Infrastructure(detail=str(fault)), seat=seat, judgement=None)
     return replace(evaluated, fault=fault)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from harness import logs
 from harness.backends import BACKENDS, Backend
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
@@ -24,6 +25,7 @@ from harness.judge.jobs import (
     Fault,
     Job,
     Judgement,
+    Logged,
     Phase,
     Seat,
     Seated,
@@ -37,6 +39,7 @@ from harness.settings import Settings
 from harness.transport import Channel, Closed, Late
 from harness.transport.worker_messages import Built
 
+_log = logs.logger("controller")
 JUDGE_ENTRY = "harness.judge.process:main"
 WORKER_MODULES = ("harness.worker.serve", "torch.utils.cpp_extension")
 """What the prepared process imports for the workers; nothing of the judge's is among it."""
@@ -193,6 +196,9 @@ class JudgeSeat:
     ) -> Judgement | Checked | Fault:
         while True:
             message = channel.receive(FROM_JUDGE)
+            if isinstance(message, Logged):  # a line for the log decides nothing, whichever job it is of
+                logs.relayed(message.room, message.level, message.text, origin=f"judge:{self.device.name}")
+                continue
             if isinstance(message, Seated) or message.job != job.id:
                 raise DeviceError(f"the judge said {message.say!r} of another job than the one that it was given")
             match message:
@@ -232,6 +238,7 @@ class JudgeSeat:
                     name=device.name,
                     core=device.core,
                     copied=device.copied,
+                    log=logs.wanted(),
                 )
                 channel.send(seat)
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
@@ -243,6 +250,7 @@ class JudgeSeat:
                 raise DeviceError(answer.detail)
             assert isinstance(answer, Seated)
             self._seated, self._channel = answer, channel
+            _log.info("the judge of %s is ready (%s)", device.name, answer.device_name)
             self._open = opening.pop_all()
         return channel
 
@@ -253,6 +261,7 @@ class JudgeSeat:
             self.close()
         tail = ended.log.strip().splitlines()[-1:] if ended else []
         how = f" ({'; '.join(tail)})" if tail else ""
+        _log.info("the judge of %s is lost", self.device.name)
         return f"the judge's process for {self.device.name} died{how}"
 
     def close(self) -> None:
@@ -318,7 +327,10 @@ class Session:
             detail = f"the sources could not be read: {type(error).__name__}: {error}"[:500]
             outcome = BuildFailure(reason="unsupported", detail=detail, log=traceback.format_exc(), toolchain="none")
         if isinstance(outcome, Artifact):
+            how = "from the cache" if outcome.cached else f"in {outcome.seconds:.1f} s"
+            _log.info("built %r by %s %s", request.name, outcome.toolchain, how)
             return outcome
+        _log.info("build of %r failed (%s, %s)", request.name, outcome.toolchain, outcome.reason)
         texts = {
             name: to_candidate_lines(getattr(outcome, name), request, candidate.source) for name in ("detail", "log")
         }
@@ -347,10 +359,12 @@ class Session:
 @contextmanager
 def open_session(device: str, settings: Settings, *, on_phase: OnPhase = lambda name: None) -> Iterator[Session]:
     """Start what judging on `device` needs. Raises InputError, DeviceError or SandboxError where that cannot be."""
+    logs.configure()
     devices, others = _with_cores(choose_devices(device))
     with Zygote.start(preload=WORKER_MODULES) as zygote, _on_cores(others):
         _check_isolation(zygote, settings.isolation)
         session = Session(zygote, devices, settings, on_phase)
+        _log.info("session on %s", session.device_names)
         try:
             yield session
         finally:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from harness.logs import Level
 from harness.schema.audit import Audit
 from harness.schema.base import Frozen
 from harness.schema.build import BuildRequest, DeviceKind
@@ -35,7 +36,8 @@ class Seat(Frozen):
     """The first message to a judge: the device that it is for. `backend` and `gpu` are as in `harness.backends`.
 
     `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
-    copy memory even where the driver could share it. `name` is the device's for people ("cuda:1").
+    copy memory even where the driver could share it. `name` is the device's for people ("cuda:1"). `log`: events from
+    which level on come back as `Logged`.
     """
 
     say: Literal["seat"] = "seat"
@@ -44,6 +46,7 @@ class Seat(Frozen):
     name: str = "the device"
     core: int | None = None
     copied: bool = False
+    log: Level = ""
 
 
 class Seated(Frozen):
@@ -94,6 +97,15 @@ class Phase(_OfAJob):
     name: str
 
 
+class Logged(_OfAJob):
+    """One event of the judge's process, for the controller's log (`harness.logs`)."""
+
+    say: Literal["logged"] = "logged"
+    room: str
+    level: Level
+    text: str
+
+
 class BuildWanted(_OfAJob):
     """The candidate asks for a build while it is judged. Answer: `Built`."""
 
@@ -129,6 +141,6 @@ class Fault(_OfAJob):
 
 
 ToJudge = Annotated[Seat | Job | Check | Built, Field(discriminator="say")]
-FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Checked | Fault, Field(discriminator="say")]
+FromJudge = Annotated[Seated | Phase | Logged | BuildWanted | Judgement | Checked | Fault, Field(discriminator="say")]
 TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
 FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

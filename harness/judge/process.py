@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import torch
 
+from harness import logs
 from harness.backends import BACKENDS
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
@@ -31,6 +32,7 @@ from harness.judge.jobs import (
     Fault,
     Job,
     Judgement,
+    Logged,
     Phase,
     Seat,
     Seated,
@@ -55,6 +57,7 @@ from harness.settings import Settings
 from harness.transport import Channel, Closed
 from harness.transport.worker_messages import Built, Load, Loaded
 
+_log = logs.logger("judge")
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "eager": None,
     "compile": "default",
@@ -100,6 +103,7 @@ class JudgeProcess:
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
+        logs.relay(seat.log, lambda room, level, text: self._tell(Logged(room=room, level=level, text=text)))
         self._copied = seat.copied or not self._hardware.shares_memory()
         # What is written, and what candidate and reference see; copied memory is two of the latter for each.
         copies = 5 if self._copied else 3
@@ -111,6 +115,7 @@ class JudgeProcess:
             job = self._channel.receive(TO_JUDGE)
             assert isinstance(job, Job | Check)
             self._job = job.id
+            _log.debug("%s of %s", job.say, job.problem.title)
             try:
                 self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
             except HarnessError as error:
@@ -124,7 +129,7 @@ class JudgeProcess:
                 self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
                 return
 
-    def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted) -> None:
+    def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted | Logged) -> None:
         self._channel.send(message.model_copy(update={"job": self._job}))
 
     def _check(self, job: Check) -> Checked:
@@ -157,6 +162,7 @@ class JudgeProcess:
         judgement = self._judge_unless_short(job)
         if judgement is None:
             held = self._give_back()
+            _log.info("judged again alone, after %s", held)
             judgement = self._judge_once(job, alone=True)
             if _lacked_memory(judgement):
                 assert isinstance(judgement.verdict, Failed)
@@ -296,6 +302,7 @@ class JudgeProcess:
             with self._deadline(seconds, detail):
                 known = audit(problem, tolerance=settings.tolerance)
             self._hardware.trim()
+            _log.info("audited %s", problem.title)
             self._audits.keep(key, known)
         return known
 
