@@ -16,7 +16,7 @@ from harness import logs
 from harness.backends import BACKENDS, Backend
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
 from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
-from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError, SandboxError
+from harness.errors import DeviceError, HarnessError, InputError, MachineError, SandboxError
 from harness.judge.jobs import (
     FROM_JUDGE,
     BuildWanted,
@@ -216,9 +216,8 @@ class JudgeSeat:
     def _fault(self, fault: Fault) -> HarnessError:
         if fault.device_lost:
             self.close()
-        if fault.exit_status == InputError.exit_status:
-            return ProblemError(fault.detail)
-        return JudgeLost(fault.detail) if fault.device_lost else DeviceError(fault.detail)
+        error = fault.error()
+        return JudgeLost(fault.detail) if fault.device_lost and fault.kind == "device" else error
 
     def _start(self) -> Channel:
         if self._channel is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from harness.backends import BACKENDS
-from harness.errors import DeviceError, HarnessError, InputError, ProblemError
+from harness.errors import DeviceError, HarnessError
 from harness.judge.jobs import Fault
 from harness.sandbox import Zygote
 from harness.schema.base import Frozen
@@ -74,7 +74,7 @@ def drawn_by(zygote: Zygote, request: Draw) -> Iterator[tuple[Drawn, int]]:
                     f"inputs could not be drawn: {error}; use --set to make the problem smaller"
                 ) from None
     if isinstance(answer, Fault):
-        raise (ProblemError if answer.exit_status == InputError.exit_status else DeviceError)(answer.detail)
+        raise answer.error()
     (memory,) = frame.descriptors
     try:
         yield answer, memory
@@ -89,7 +89,7 @@ def main(descriptors: Sequence[int], _zygote: Zygote) -> None:
         try:
             drawn, arena = draw(request)
         except HarnessError as error:
-            channel.send(Fault(detail=str(error), exit_status=error.exit_status))
+            channel.send(Fault.of(error))
             return
         channel.send(drawn, [arena.descriptor()])
 

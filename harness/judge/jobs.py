@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from harness.errors import DeviceError, HarnessError, InputError, ProblemError
 from harness.logs import Level
 from harness.schema.audit import Audit
 from harness.schema.base import Frozen
@@ -132,12 +133,25 @@ class Judgement(_OfAJob):
 
 
 class Fault(_OfAJob):
-    """The judge itself failed, or the problem or the user did. `exit_status` as in `harness.errors`."""
+    """No answer: the problem is at fault, with whatever else was given, or the device, with the rest of the machine.
+
+    `device_lost`: the judge's process has ended with it, and a new one must be started.
+    """
 
     say: Literal["fault"] = "fault"
+    kind: Literal["problem", "device"]
     detail: str
-    exit_status: int
     device_lost: bool = False
+
+    @classmethod
+    def of(cls, error: HarnessError, *, device_lost: bool = False) -> "Fault":
+        """What the other side is told of an error."""
+        kind: Literal["problem", "device"] = "problem" if isinstance(error, InputError) else "device"
+        return cls(kind=kind, detail=str(error), device_lost=device_lost)
+
+    def error(self) -> ProblemError | DeviceError:
+        """The error that it stands for."""
+        return ProblemError(self.detail) if self.kind == "problem" else DeviceError(self.detail)
 
 
 ToJudge = Annotated[Seat | Job | Check | Built, Field(discriminator="say")]

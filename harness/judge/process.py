@@ -18,7 +18,7 @@ import torch
 
 from harness import logs
 from harness.backends import BACKENDS
-from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
+from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.device_lock import DeviceLock, waiting_for
@@ -77,7 +77,7 @@ def main(descriptors: Sequence[int], zygote: Zygote) -> None:
         try:
             judge_process = JudgeProcess(channel, zygote, seat)
         except HarnessError as error:
-            channel.send(Fault(detail=str(error), exit_status=error.exit_status, device_lost=True))
+            channel.send(Fault.of(error, device_lost=True))
             return
         try:
             judge_process.serve()
@@ -119,14 +119,14 @@ class JudgeProcess:
             try:
                 self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
             except HarnessError as error:
-                self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
+                self._tell(Fault.of(error))
             except (torch.OutOfMemoryError, MemoryError) as error:
                 detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
-                self._tell(Fault(detail=detail, exit_status=3))
+                self._tell(Fault(kind="device", detail=detail))
                 self._hardware.trim()
             except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost
                 detail = f"the judge failed: {error}\n{traceback.format_exc()}"
-                self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
+                self._tell(Fault(kind="device", detail=detail, device_lost=True))
                 return
 
     def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted | Logged) -> None:
@@ -309,7 +309,7 @@ class JudgeProcess:
     @contextmanager
     def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
         def late() -> None:  # whatever hangs here cannot be interrupted from within
-            self._tell(Fault(detail=detail, exit_status=InputError.exit_status, device_lost=True))
+            self._tell(Fault(kind="problem", detail=detail, device_lost=True))
             os._exit(1)
 
         timer = threading.Timer(seconds, late)

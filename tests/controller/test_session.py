@@ -206,12 +206,18 @@ def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, j
 
 
 @pytest.mark.parametrize(
-    ("exit_status", "lost", "kind"), [(2, False, ProblemError), (3, False, DeviceError), (3, True, JudgeLost)]
+    ("said", "lost", "kind"),
+    [
+        ("problem", False, ProblemError),
+        ("device", False, DeviceError),
+        ("device", True, JudgeLost),
+        ("problem", True, ProblemError),
+    ],
 )
-def test_a_fault_keeps_its_kind_and_the_judge_unless_its_device_is_lost(seat, job, exit_status, lost, kind):
+def test_a_fault_keeps_its_kind_and_the_judge_unless_its_device_is_lost(seat, job, said, lost, kind):
     def failing(channel: Channel) -> None:
         asked = channel.receive(TO_JUDGE)
-        channel.send(Fault(detail="get_inputs() raised", exit_status=exit_status, device_lost=lost, job=asked.id))
+        channel.send(Fault(kind=said, detail="get_inputs() raised", device_lost=lost, job=asked.id))
         if not lost:
             judging(channel)
 
@@ -236,7 +242,7 @@ def test_a_judge_that_waits_for_a_build_nobody_can_do_is_not_asked_again(seat, j
     assert told(one, job) == JUDGEMENT
 
 
-@pytest.mark.parametrize("said", [JUDGEMENT, Fault(detail="no", exit_status=2), Phase(name="check")])
+@pytest.mark.parametrize("said", [JUDGEMENT, Fault(kind="problem", detail="no"), Phase(name="check")])
 @pytest.mark.parametrize("of", ["", "another"])
 def test_what_is_said_of_another_job_is_nobody_s_verdict(seat, job, said, of):
     def confused(channel: Channel) -> None:
@@ -287,3 +293,21 @@ def test_a_fork_has_nothing_to_say_to_the_judge_of_its_parent(seat, job):
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert told(one, job) == JUDGEMENT
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(ProblemError("no"), "problem"), (InputError("no"), "problem"), (ToolchainError("no"), "device")],
+)
+def test_an_error_of_the_judge_s_crosses_the_wire_by_its_kind(error, kind):
+    fault = Fault.of(error)
+    assert (fault.kind, fault.detail) == (kind, "no")
+    assert isinstance(fault.error(), ProblemError if kind == "problem" else DeviceError)
+
+
+def test_asking_what_is_known_of_a_seat_starts_nothing(seat, job):
+    one = seat(judging)
+    assert one.known() is None
+    assert one._channel is None
+    assert one.start() == one.known() == SEATED
+    assert one._channel is not None
