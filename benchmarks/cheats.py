@@ -487,14 +487,14 @@ class Guarded(LocalEngine):
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
     """Judge each alone and compare the machine with what it was before. Imports happen first, side by side."""
     seat = session.seats[0]
-    seat.seated  # noqa: B018  # starts the judge, which is no leftover
+    seat.start()  # starts the judge, which is no leftover
     before = watch.look()
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         drafts = list(pool.map(lambda case: prepared(case, session), cases))
     for left in watch.left_behind(before):
         print(f"! imports left behind: {left}", flush=True)
     for case, draft in zip(cases, drafts, strict=True):
-        seat.seated  # noqa: B018  # a judge that was lost is not counted for the candidate that comes after it
+        seat.start()  # a judge that was lost is not counted for the candidate that comes after it
         before = watch.look()
         started = time.monotonic()
         with guarded(seat):
@@ -549,7 +549,7 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
             except SandboxError as error:
                 print(f"! the {tier} tier: {error}", flush=True)
                 continue
-            results.environment = session.seats[0].seated.environment.model_dump(mode="json")
+            results.environment = session.seats[0].start().environment.model_dump(mode="json")
             results.layers[tier] = layers_of(session, tier)
             if wanted:
                 side_by_side(cases, session, results.add, seats)

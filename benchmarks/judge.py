@@ -73,7 +73,7 @@ class Bench:
             self._session = self._opened.enter_context(open_session(self.device, Settings()))
             seat = self._session.seats[0]
             seat.device = replace(seat.device, copied=self._copied)
-            seat.seated  # noqa: B018  # starts the judge before builders ask for its device
+            seat.start()  # starts the judge before builders ask for its device
         return self._session
 
     def judged(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Record]]:
@@ -273,7 +273,7 @@ def measure_repeat(bench: Bench, keys: Sequence[str]) -> Measured:
     for session, wanted in itertools.groupby(keys, key=lambda key: key.rpartition("/")[2]):
         tasks = [timed_task(key.rpartition("/")[0], key) for key in wanted]
         with open_session(bench.device, Settings()) as fresh:
-            fresh.seats[0].seated  # noqa: B018  # starts the judge before builders ask for its device
+            fresh.seats[0].start()  # starts the judge before builders ask for its device
             for key, record in judged(tasks, fresh):
                 yield key, {**row_of(record), "session": int(session)}
 
@@ -735,7 +735,7 @@ class Kept:
 
     def describe(self, session: Session) -> None:
         self.found["date"] = datetime.now(UTC).date().isoformat()
-        self.found["environment"] = session.seats[0].seated.environment.model_dump(mode="json")
+        self.found["environment"] = session.seats[0].start().environment.model_dump(mode="json")
         self._write()
 
     def _write(self) -> None:

@@ -64,7 +64,7 @@ MUTANTS = (
            "self._in_a_row + 1 if met else 0", "self._in_a_row + 1 if met else self._in_a_row",
            "tests/controller tests/cli/test_batch.py"),
     Mutant("kernels are built for no architecture", "controller/session.py",
-           'arch=self.seats[0].seated.arch if kind == "cuda" else None', "arch=None", "tests/controller"),
+           "                    arch=arch,\n", "                    arch=None,\n", "tests/controller"),
     Mutant("an answer of another job is taken", "controller/session.py",
            "isinstance(message, Seated) or message.job != job.id", "isinstance(message, Seated)",
            "tests/controller/test_session.py"),

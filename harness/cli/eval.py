@@ -115,7 +115,7 @@ def _judge(
     found = read_problem(Path(problem)) if _is_file(problem) else open_catalog(problems).find(problem)
     settings = settings_of(**options)
     apply_settings(found, settings.workload)  # what cannot be used is said before anything is started or written
-    require_tools(list(tools), on_gpu=choose_devices(device)[0].gpu is not None)
+    require_tools(list(tools), choose_devices(device)[0].backend.name)
     status, past = 0, _Past()
     with ExitStack() as opened:
         opened.enter_context(leaving_at_once("interrupted" if watch else "interrupted; nothing was judged"))

@@ -9,6 +9,7 @@ import click
 from harness.errors import InputError
 
 if TYPE_CHECKING:
+    from harness.sandbox import Least
     from harness.settings import Settings
 
 GIB = 1 << 30
@@ -93,11 +94,11 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     ),
     click.option(
         "--require-isolation",
-        "isolation",
-        type=click.Choice(["auto", "full", "basic", "none"]),
-        default="auto",
+        "least",
+        type=click.Choice(["full", "basic", "none"]),
+        default="none",
         show_default=True,
-        help="Refuse to run with less than this; auto takes the best there is.",
+        help="Refuse to run with less than this; workers get the best there is.",
     ),
     click.option(
         "--precision",
@@ -170,7 +171,7 @@ def settings_of(
     extract: str,
     toolchain: str,
     audit: str,
-    isolation: str,
+    least: "Least",
     precision: str,
     tolerance: str,
     baselines: tuple[str, ...],
@@ -181,6 +182,7 @@ def settings_of(
     memory_gib: float,
 ) -> "Settings":
     """What the options of `judging` come to."""
+    from harness.sandbox import AT_LEAST
     from harness.settings import Settings
 
     return Settings.model_validate(
@@ -189,7 +191,7 @@ def settings_of(
             "extract": extract,
             "toolchain": toolchain,
             "audit": audit,
-            "isolation": {"basic": "basic-or-more", "none": "auto"}.get(isolation, isolation),
+            "isolation": AT_LEAST[least],
             "precision": precision,
             "tolerance": tolerance,
             "baselines": baselines or ("eager",),

@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from harness.backends import BACKENDS
 from harness.compile.cache import ArtifactCache, disk_faults
 from harness.compile.compiler import (
     BUILD_BYTES,
@@ -190,7 +191,7 @@ class Builder:
     def _blame_the_machine(self, attempt: _Attempt) -> None:
         """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""
         machine = self._around.machine
-        if machine.target == "cuda" and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
+        if machine.nvcc and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
             raise ToolchainError("This torch is a CPU build: install a CUDA build of torch to build for a GPU.")
 
     def _attempt(self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float) -> _Attempt:
@@ -328,7 +329,7 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
         detail = f"more than {MOST_CHARACTERS:,} characters in one build"
     elif not _NAME.fullmatch(request.name):
         detail = f"{request.name[:200]!r} is no name for an extension"
-    elif request.uses_cuda and machine.target == "cpu":
+    elif request.uses_cuda and not BACKENDS[machine.target].builds_cuda:
         detail = "CUDA sources cannot be built for a CPU without emulation"
     else:
         return None

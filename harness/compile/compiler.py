@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import logs
 from harness.compile.cache import ArtifactCache
 from harness.compile.torch_layout import TorchLayout, cxx_compiler
 from harness.errors import MachineError, ToolchainError
 from harness.sandbox import run_tool
 
+_log = logs.logger("compile")
 _OURS = (Path(__file__).parent / "slim", Path(__file__).parent.parent / "emulate" / "include")
 _OUT_OF_MEMORY = (
     "virtual memory exhausted",
@@ -85,6 +87,7 @@ def run_compiler(
     """
     started = time.monotonic()
     done = run_tool(argv, cwd=cwd, deadline_s=deadline_s, readable=readable, disk_bytes=BUILD_BYTES, idle=idle)
+    _log.debug("%s ended with %s, %.1f s of CPU", os.path.basename(argv[0]), done.returncode, done.cpu_s)
     return CompilerRun(
         status=done.returncode,
         output=done.output,

@@ -32,7 +32,7 @@ def _plan(request: BuildRequest, around: Surroundings) -> Plan:
 def unkept_promises(around: Surroundings) -> str | None:
     """What the linker says where the facade declared something that no library has."""
     # CUDA code where torch is a CPU build: it can be compiled, to look at it, but not loaded.
-    if around.machine.target == "cuda" and around.machine.layout.cuda is None:
+    if around.machine.nvcc and around.machine.layout.cuda is None:
         return None
     return r"undefined reference to [`'](?:(?:typeinfo|vtable) for )?(?:at|c10|caffe2|torch|slim|pybind11)::"
 

@@ -270,10 +270,8 @@ class LocalEngine(Engine):
 
     @property
     def devices(self) -> tuple[DeviceFacts, ...]:
-        return tuple(
-            DeviceFacts(seat.device.name, seat.seated.device_name, seat.seated.environment)
-            for seat in self._session.seats
-        )
+        told = [(seat.device.name, seat.start()) for seat in self._session.seats]
+        return tuple(DeviceFacts(name, seated.device_name, seated.environment) for name, seated in told)
 
     @property
     def is_lost(self) -> bool:

@@ -15,13 +15,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from harness import logs
+from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.intake import extract
+from harness.intake.languages import writes_kernels
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
+from harness.languages import LANGUAGES, Language
 from harness.schema import (
     Candidate,
     CandidateRef,
@@ -44,6 +48,7 @@ from harness.schema.record import DIFFERED, ToolName
 from harness.schema.verdict import Reason
 from harness.settings import Settings
 
+_log = logs.logger("controller")
 V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
 _ZYGOTE_S = 0.2
@@ -140,16 +145,23 @@ class Draft:
     def phase(self, name: str, on_phase: OnPhase) -> Iterator[None]:
         on_phase(name)
         started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+        with logs.about(self.log_id):
+            try:
+                yield
+            finally:
+                seconds = time.monotonic() - started
+                self.phases_s[name] = self.phases_s.get(name, 0.0) + seconds
+                _log.debug("%s took %.3f s", name, seconds)
+
+    @property
+    def log_id(self) -> str:
+        """What events of this submission are known by: its path and the beginning of its hash."""
+        return f"{self.submission.path} {self.submission.sha256[:12]}"
 
 
 def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
     """A draft with nothing done yet. `settings` are those of this submission alone, the session's where None."""
-    kind: DeviceKind = "cuda" if session.on_gpu else "cpu"
-    return Draft(submission, problem, settings or session.settings, kind)
+    return Draft(submission, problem, settings or session.settings, session.backend.name)
 
 
 def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
@@ -176,11 +188,12 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.failure = found
         return
     candidate = draft.candidate = found
-    draft.kind = _kind(candidate, on_gpu=session.on_gpu)
+    draft.kind = _kind(candidate, session.backend)
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
-    if "triton" in candidate.languages and not session.on_gpu:
-        detail = "Triton kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
+    beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
+    if beyond is not None and not session.backend.is_gpu:
+        detail = f"{beyond.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
         draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
         return
     with draft.phase("build", on_phase):
@@ -207,7 +220,9 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
-    evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+    with logs.about(draft.log_id):
+        evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+        _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
@@ -236,10 +251,10 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         source=candidate.source,
         kind=draft.kind,
         settings=draft.settings,
-        writes_kernels=candidate.languages != ("pytorch",),
+        writes_kernels=writes_kernels(candidate.source),
     )
 
-    build = _building(draft, candidate, session)
+    build = _building(draft, candidate, session, seat)
 
     def ask(job: Job = job) -> Judgement:
         return seat.judge(job, build=build, on_phase=on_phase)
@@ -289,6 +304,8 @@ def settle_or_record(
 
 def noted(draft: Draft, fault: HarnessError, *, seat: JudgeSeat) -> Evaluated:
     """What was not judged through a fault, with a record that says so and is never a score."""
+    with logs.about(draft.log_id):
+        _log.info("not judged: %s", fault)
     evaluated = _evaluated(draft, Infrastructure(detail=str(fault)), seat=seat, judgement=None)
     return replace(evaluated, fault=fault)
 
@@ -303,7 +320,7 @@ def _is_to_be_confirmed(draft: Draft) -> bool:
     assert draft.preparation is not None
     assert draft.candidate is not None
     builds = draft.preparation.builds
-    may_build_yet = draft.failure is None and "cuda" in draft.candidate.languages
+    may_build_yet = draft.failure is None and any(row.late_builds for row in _rows(draft.candidate))
     fast = any(build.toolchain in FAST_TOOLCHAINS for build in builds) if builds else may_build_yet
     return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
 
@@ -354,24 +371,29 @@ def _inspected(
     )
 
 
-def _building(draft: Draft, candidate: Candidate, session: Session) -> Build:
-    """How a draft's sources are built."""
+def _building(draft: Draft, candidate: Candidate, session: Session, seat: JudgeSeat | None = None) -> Build:
+    """How a draft's sources are built, for the device of `seat` where that is known."""
 
     def build(request: BuildRequest) -> Artifact | BuildFailure:
-        return session.build(draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle)
+        return session.build(
+            draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle, seat=seat
+        )
 
     return build
 
 
-def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
+def _kind(candidate: Candidate, chosen: Backend) -> DeviceKind:
     """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
-    if on_gpu:
-        return "cuda"
-    return "cpu-emulated" if "cuda" in candidate.languages or "cuda" in candidate.source else "cpu"
+    in_cuda = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
+    return backend_for(chosen, in_cuda=in_cuda).name
+
+
+def _rows(candidate: Candidate) -> list[Language]:
+    return [LANGUAGES[name] for name in candidate.languages]
 
 
 def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Judgement | None) -> Evaluated:
-    seated = seat.seated
+    seated = seat.start()
     record = Record(
         problem=ProblemRef(
             set=draft.problem.set,
@@ -403,7 +425,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
 
 def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]:
     """What emulation put in the place of CUDA, in the sources and in Python."""
-    if draft.kind != "cpu-emulated":
+    if not BACKENDS[draft.kind].emulates:
         return ()
     in_sources = draft.preparation.notes if draft.preparation else ()
     return (*in_sources, *(judgement.substitutions if judgement else ()))

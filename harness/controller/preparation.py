@@ -7,6 +7,7 @@ gets as far as it can here and builds the rest on the device's worker.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.backends import BACKENDS
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import BuildRefused, conversing
 from harness.sandbox import Policy, Zygote
@@ -44,6 +45,7 @@ def prepare(
     settings: Settings,
 ) -> Preparation:
     """Import `candidate` and build what it asks for."""
+    backend = BACKENDS[kind]
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
     logs: list[str] = []
 
@@ -63,13 +65,14 @@ def prepare(
                 source=candidate.source,
                 class_name="ModelNew",
                 device="cpu",
-                emulate=kind == "cpu-emulated",
+                emulate=backend.emulates,
+                visible=dict(backend.visibility(None)),
             )
             conversation.ask(request, Loaded, seconds=settings.timeout_s)
         except BuildRefused as refused:
             failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
         except SubjectFailed as failed:
-            if kind != "cuda" or failed.reason in _LASTING:
+            if not backend.is_gpu or failed.reason in _LASTING:
                 failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
         builds=tuple(

@@ -15,10 +15,10 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from harness.intake import kernel_alone
-from harness.intake.c_source import is_c, without_comments
 from harness.intake.languages import languages_of
 from harness.intake.markdown import Fenced, fenced_blocks, has_more_fences
 from harness.intake.python_source import MAX_SOURCE, Unparsable, defined_names, parse
+from harness.languages.c_source import is_c, without_comments
 from harness.schema import Block, Candidate, Extraction, Failed, Submission
 from harness.schema.submission import ExtractPolicy
 from harness.schema.verdict import Reason

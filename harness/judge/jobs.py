@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from harness.errors import DeviceError, HarnessError, InputError, ProblemError
+from harness.logs import Level
 from harness.schema.audit import Audit
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
@@ -35,17 +37,20 @@ class _OfAJob(Frozen):
 
 
 class Seat(Frozen):
-    """The first message to a judge: the device that it is for. `gpu` is as CUDA_VISIBLE_DEVICES names it.
+    """The first message to a judge: the device that it is for. `backend` and `gpu` are as in `harness.backends`.
 
     `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
-    copy memory even where the driver could share it. `name` is the device's for people ("cuda:1").
+    copy memory even where the driver could share it. `name` is the device's for people ("cuda:1"). `log`: events from
+    which level on come back as `Logged`.
     """
 
     say: Literal["seat"] = "seat"
+    backend: DeviceKind
     gpu: str | None
     name: str = "the device"
     core: int | None = None
     copied: bool = False
+    log: Level = ""
 
 
 class Seated(Frozen):
@@ -60,7 +65,7 @@ class Seated(Frozen):
 class Job(Frozen):
     """Judge this candidate on this problem. `id` is new for each that is sent.
 
-    `writes_kernels` says that the candidate's source is more than calls of PyTorch.
+    `writes_kernels` says whether the candidate's source is more than calls of PyTorch; None where it cannot be told.
     """
 
     say: Literal["job"] = "job"
@@ -69,7 +74,7 @@ class Job(Frozen):
     source: str
     kind: DeviceKind
     settings: Settings
-    writes_kernels: bool = True
+    writes_kernels: bool | None = True
 
 
 class Check(Frozen):
@@ -114,6 +119,15 @@ class GaveUp(_OfAJob):
     say: Literal["gave-up"] = "gave-up"
 
 
+class Logged(_OfAJob):
+    """One event of the judge's process, for the controller's log (`harness.logs`)."""
+
+    say: Literal["logged"] = "logged"
+    room: str
+    level: Level
+    text: str
+
+
 class BuildWanted(_OfAJob):
     """The candidate asks for a build while it is judged. Answer: `BuildDone`."""
 
@@ -147,15 +161,30 @@ class Judgement(_OfAJob):
 
 
 class Fault(_OfAJob):
-    """The judge itself failed, or the problem or the user did. `exit_status` as in `harness.errors`."""
+    """No answer: the problem is at fault, with whatever else was given, or the device, with the rest of the machine.
+
+    `device_lost`: the judge's process has ended with it, and a new one must be started.
+    """
 
     say: Literal["fault"] = "fault"
+    kind: Literal["problem", "device"]
     detail: str
-    exit_status: int
     device_lost: bool = False
+
+    @classmethod
+    def of(cls, error: HarnessError, *, device_lost: bool = False) -> "Fault":
+        """What the other side is told of an error."""
+        kind: Literal["problem", "device"] = "problem" if isinstance(error, InputError) else "device"
+        return cls(kind=kind, detail=str(error), device_lost=device_lost)
+
+    def error(self) -> ProblemError | DeviceError:
+        """The error that it stands for."""
+        return ProblemError(self.detail) if self.kind == "problem" else DeviceError(self.detail)
 
 
 ToJudge = Annotated[Seat | Job | Check | Proceed | GiveUp | BuildDone, Field(discriminator="say")]
-FromJudge = Annotated[Seated | Phase | BuildWanted | GaveUp | Judgement | Checked | Fault, Field(discriminator="say")]
+FromJudge = Annotated[
+    Seated | Phase | Logged | BuildWanted | GaveUp | Judgement | Checked | Fault, Field(discriminator="say")
+]
 TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
 FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from harness.backends.rates import DTYPES
 from harness.errors import ProblemError
 from harness.schema.problem import Precision
-
-DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def seed_everything(seed: int) -> None:

@@ -16,10 +16,11 @@ from typing import Any, cast
 
 import torch
 
-from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
+from harness import logs
+from harness.backends import BACKENDS
+from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
-from harness.judge.device import Hardware
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
@@ -34,6 +35,7 @@ from harness.judge.jobs import (
     GiveUp,
     Job,
     Judgement,
+    Logged,
     Phase,
     Proceed,
     Seat,
@@ -57,9 +59,9 @@ from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxRe
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.settings import Settings
 from harness.transport import Channel, Closed
-from harness.transport.memory import CopiedArena, DeviceArena, HostArena
 from harness.transport.worker_messages import Load, Loaded
 
+_log = logs.logger("judge")
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "eager": None,
     "compile": "default",
@@ -90,7 +92,7 @@ def main(descriptors: Sequence[int], zygote: Zygote) -> None:
         try:
             judge_process = JudgeProcess(channel, zygote, seat)
         except HarnessError as error:
-            channel.send(Fault(detail=str(error), exit_status=error.exit_status, device_lost=True))
+            channel.send(Fault.of(error, device_lost=True))
             return
         try:
             judge_process.serve()
@@ -103,9 +105,10 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu, self._core, self._name = seat.gpu, seat.core, seat.name
-        os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
-        self._hardware = Hardware(seat.gpu, seat.core)
+        self._backend, self._core, self._name = BACKENDS[seat.backend], seat.core, seat.name
+        self._visible = dict(self._backend.visibility(seat.gpu))
+        os.environ.update(self._visible)
+        self._hardware = self._backend.open(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._lock = DeviceLock(self._hardware.identity)
         self._environment = self._hardware.environment()
@@ -115,6 +118,7 @@ class JudgeProcess:
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
+        logs.relay(seat.log, lambda room, level, text: self._tell(Logged(room=room, level=level, text=text)))
         self._copied = seat.copied or not self._hardware.shares_memory()
         # What is written, and what candidate and reference see; copied memory is two of the latter for each.
         copies = 5 if self._copied else 3
@@ -133,25 +137,26 @@ class JudgeProcess:
             job = self._channel.receive(TO_JUDGE)
             assert isinstance(job, Job | Check)
             self._job = job.id
+            _log.debug("%s of %s", job.say, job.problem.title)
             try:
                 self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
             except _GivenUp:
                 self._tell(GaveUp())
             except _Misheard as error:
-                self._tell(Fault(detail=str(error), exit_status=DeviceError.exit_status, device_lost=True))
+                self._tell(Fault(kind="device", detail=str(error), device_lost=True))
                 return
             except HarnessError as error:
-                self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
+                self._tell(Fault.of(error))
             except (torch.OutOfMemoryError, MemoryError) as error:
                 detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
-                self._tell(Fault(detail=detail, exit_status=3))
-                torch.cuda.empty_cache()
+                self._tell(Fault(kind="device", detail=detail))
+                self._hardware.trim()
             except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost
                 detail = f"the judge failed: {error}\n{traceback.format_exc()}"
-                self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
+                self._tell(Fault(kind="device", detail=detail, device_lost=True))
                 return
 
-    def _tell(self, message: Judgement | Checked | GaveUp | Fault | Phase | BuildWanted) -> None:
+    def _tell(self, message: Judgement | Checked | GaveUp | Fault | Phase | BuildWanted | Logged) -> None:
         self._channel.send(message.model_copy(update={"job": self._job}))
 
     def _hear(self) -> Proceed | GiveUp | BuildDone:
@@ -181,7 +186,7 @@ class JudgeProcess:
         return Checked(audit=self._audit(problem, job.settings), workload=workload)
 
     def _sized(self, problem: Problem, settings: Settings, *, emulated: bool) -> tuple[LoadedProblem, Workload]:
-        on_cpu = self._device.type == "cpu"
+        on_cpu = not self._hardware.apart
         source, workload = sized(problem, settings.workload, emulated=emulated, on_cpu=on_cpu)
         workload = workload.model_copy(update={"precision": settings.precision})
         return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
@@ -206,6 +211,7 @@ class JudgeProcess:
         judgement = self._judge_unless_short(job)
         if judgement is None:
             held = self._give_back()
+            _log.info("judged again alone, after %s", held)
             judgement = self._judge_once(job, alone=True)
             if _lacked_memory(judgement):
                 assert isinstance(judgement.verdict, Failed)
@@ -241,7 +247,7 @@ class JudgeProcess:
 
     def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
         settings = job.settings
-        emulated = job.kind == "cpu-emulated"
+        emulated = BACKENDS[job.kind].emulates
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
         self._let_go_of_others(problem)
         started = time.monotonic()
@@ -278,7 +284,7 @@ class JudgeProcess:
                         budget_s=settings.timing_s,
                         bytes_budget=free_bytes // 4,
                         memory_bytes=0 if alone else free_bytes,
-                        singles=self._device.type == "cuda",
+                        singles=self._hardware.apart,
                         trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
@@ -345,13 +351,14 @@ class JudgeProcess:
             with self._deadline(seconds, detail):
                 known = audit(problem, tolerance=settings.tolerance)
             self._hardware.trim()
+            _log.info("audited %s", problem.title)
             self._audits.keep(key, known)
         return known
 
     @contextmanager
     def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
         def late() -> None:  # whatever hangs here cannot be interrupted from within
-            self._tell(Fault(detail=detail, exit_status=InputError.exit_status, device_lost=True))
+            self._tell(Fault(kind="problem", detail=detail, device_lost=True))
             os._exit(1)
 
         timer = threading.Timer(seconds, late)
@@ -366,12 +373,12 @@ class JudgeProcess:
         """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
         timing = finding.timing
         floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
-        on_gpu = self._device.type == "cuda"
+        apart = self._hardware.apart
         profile = profile_of(finding.trace, job.source) if finding.trace else None
-        flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
+        flags = doubts(Case(finding, floor if apart else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
-        elif on_gpu and finding.paused:
+        elif apart and finding.paused:
             flags = (*flags, PAUSED_BETWEEN_ROUNDS)
         if self._copied and timing:
             flags = (*flags, COPIED_MEMORY)
@@ -419,15 +426,15 @@ class JudgeProcess:
         request = Load(
             source=source,
             class_name=class_name,
-            device="cuda" if self._gpu is not None else "cpu",
-            emulate=job.kind == "cpu-emulated",
-            gpu=self._gpu,
+            device="cpu" if self._device.type == "cpu" else "cuda",
+            emulate=BACKENDS[job.kind].emulates,
+            visible=self._visible,
         )
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            devices=self._gpu is not None,
+            devices=self._backend.is_gpu,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
         )
@@ -505,9 +512,7 @@ class JudgeProcess:
     # ---- device ------------------------------------------------------------------------------------------------
 
     def _make_arena(self, size: int) -> Any:
-        if self._copied:
-            return CopiedArena(size, self._device)
-        return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
+        return self._hardware.arena(size, copied=self._copied)
 
 
 def _lacked_memory(judgement: Judgement) -> bool:

@@ -33,6 +33,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from harness.backends.reading import Reading
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import (
@@ -109,17 +110,6 @@ class Plan:
     singles: bool = False
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The device's state at one moment: MHz, degrees Celsius, watts, and why its clock is lowered, if it is."""
-
-    sm_mhz: float
-    memory_mhz: float
-    temperature_c: float
-    power_w: float
-    throttle: tuple[str, ...] = ()
 
 
 class Device(Protocol):

@@ -1,12 +1,14 @@
 """BuildRequest: what a candidate asked the compiler for. Artifact: what the build made of it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from harness.schema.base import Frozen, Sha256
 
-DeviceKind = Literal["cuda", "cpu", "cpu-emulated"]
+DEVICE_KIND = "^[a-z0-9-]{1,32}$"
+DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
+"""The name of a row of `harness.backends`, of this version or of another."""
 ToolchainChoice = Literal["auto", "stock"]
 AuditChoice = Literal["sample", "all", "none"]
 """Whose verdicts from fast builds are confirmed by stock: those of a random one in twenty, everybody's, nobody's."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 import msgspec
 
-from harness.schema.build import DeviceKind
+from harness.schema.build import DEVICE_KIND
 from harness.schema.flag import Severity
 from harness.schema.problem import Precision
 from harness.schema.record import BaselineName, Record
@@ -38,7 +38,7 @@ class HeadSubmission(msgspec.Struct, frozen=True, gc=False):
 
 
 class HeadDevice(msgspec.Struct, frozen=True, gc=False):
-    kind: DeviceKind
+    kind: Annotated[str, msgspec.Meta(pattern=DEVICE_KIND)]
     name: str
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.backends import cuda
 from harness.controller import session as session_module
 from harness.controller.evaluate import examine
 from harness.errors import DeviceError, MachineError, ToolchainError
@@ -408,7 +409,7 @@ def test_a_run_of_a_newer_schema_or_with_other_settings_is_left_alone(here, invo
 
 def test_a_gpu_that_is_not_there_is_status_3_and_nothing_is_written(here, invoke, failing, monkeypatch):
     lay(here / "sub", {"19_ReLU.py": failing})
-    monkeypatch.setattr(session_module, "_visible_gpus", list)
+    monkeypatch.setattr(cuda, "visible_gpus", list)
     result = invoke("batch", "sub", "--run", "new", "--device", "cuda:0")
     assert result.exit_code == 3
     assert "there is no NVIDIA GPU here: use --device cpu" in result.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.backends import cuda
 from harness.cli import main
 from harness.controller import session as session_module
 from harness.controller.evaluate import evaluate
@@ -279,7 +280,7 @@ def test_bad_usage_is_status_2(invoke, option):
 
 
 def test_a_gpu_that_is_not_there_is_status_3_and_nothing_is_written(here, invoke, monkeypatch):
-    monkeypatch.setattr(session_module, "_visible_gpus", list)
+    monkeypatch.setattr(cuda, "visible_gpus", list)
     result = invoke("eval", "right.py", *relu("--device", "cuda", "--run", "new"))
     assert result.exit_code == 3
     assert "there is no NVIDIA GPU here: use --device cpu" in result.stderr

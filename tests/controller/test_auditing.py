@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import BACKENDS
 from harness.catalog import open_catalog
-from harness.compile.toolchains import TOOLCHAINS
 from harness.controller import batch
 from harness.controller import evaluate as page
 from harness.controller.batch import Task, judged, run_batch
@@ -53,10 +53,13 @@ class Seat:
     """A judge that says of each source what it is told to; sources of stock's builds come with their toolchain."""
 
     device = DeviceChoice("cpu", None)
-    seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
+    told = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def __init__(self, says) -> None:
         self._says = says
+
+    def start(self):
+        return self.told
 
     def judge(self, job, *, build, on_phase):
         del build, on_phase
@@ -81,7 +84,8 @@ def engine(monkeypatch):
             page, "prepare", lambda candidate, *_, settings, **__: fast[settings.toolchain](candidate.source)
         )
         settings = Settings(audit=audit)
-        session = SimpleNamespace(settings=settings, on_gpu=True, seats=[Seat(says)], zygote=None, build=None)
+        seats = [Seat(says)]
+        session = SimpleNamespace(settings=settings, backend=BACKENDS["cuda"], seats=seats, zygote=None, build=None)
         opened.append(LocalEngine(session, builders=1))
         opened[-1].settings, opened[-1].seat = settings, session.seats[0]
         return opened[-1]
@@ -116,7 +120,7 @@ def judged_on(engine, tasks):
 
 
 def test_the_fast_toolchains_are_all_but_the_last_of_every_kind():
-    assert {each.name for row in TOOLCHAINS.values() for each in row[:-1]} == FAST_TOOLCHAINS
+    assert {name for backend in BACKENDS.values() for name in backend.toolchains[:-1]} == FAST_TOOLCHAINS
 
 
 def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(engine, tasks):
@@ -236,7 +240,7 @@ def test_what_is_no_longer_as_it_was_cannot_be_confirmed_and_that_is_said(engine
     elif what == "the text":
         (run.artifacts(record) / "submission.txt").write_text("cut")
     else:
-        one.seat.seated = one.seat.seated.model_copy(update={"device_name": "another"})
+        one.seat.told = one.seat.told.model_copy(update={"device_name": "another"})
     (evaluated,) = confirm_firsts(run, engine=one, catalog=catalog)
     assert evaluated.fault is not None
     assert not isinstance(evaluated.fault, MachineError)

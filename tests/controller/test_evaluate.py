@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import BACKENDS
 from harness.controller import evaluate as page
 from harness.controller.evaluate import begin, evaluate, examine, settle, settle_or_record
 from harness.controller.preparation import Preparation
@@ -55,11 +56,13 @@ class FakeSeat:
     """Answers in turn; an exception is raised."""
 
     device = DeviceChoice("cuda:1", "1")
-    seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def __init__(self, *answers) -> None:
         self._answers = list(answers)
         self.jobs = []
+
+    def start(self):
+        return Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def judge(self, job, *, build, on_phase):
         del build
@@ -80,7 +83,7 @@ def session(monkeypatch):
         seat = FakeSeat(*answers)
         return SimpleNamespace(
             settings=settings or Settings(),
-            on_gpu=gpu,
+            backend=BACKENDS["cuda" if gpu else "cpu"],
             seats=[seat],
             zygote=SimpleNamespace(lives_on=lambda seconds: True),
             build=None,

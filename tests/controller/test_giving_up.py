@@ -68,7 +68,7 @@ def test_what_is_cancelled_ends_between_phases_and_its_judge_lives(
 
     monkeypatch.setattr(JudgeSeat, "_converse", kept)
     with LocalEngine(session) as engine:
-        session.seats[0].seated  # noqa: B018  # starts the judge
+        session.seats[0].start()
         judge = session.seats[0]._process.pid
         future = engine.submit(Ask(answer(SLOW), text_problem(PROBLEM), SETTINGS, on_phase=on_phase))
         submitted.set()

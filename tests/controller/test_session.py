@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import cuda as cuda_backend
 from harness.controller import session as session_module
 from harness.controller.session import DeviceChoice, JudgeLost, JudgeSeat, choose_devices
 from harness.errors import (
@@ -48,7 +49,7 @@ def machine(monkeypatch):
     """A machine with these GPUs, and a torch for this CUDA (None: a CPU build)."""
 
     def make(*gpus: str, cuda: str | None = "13.0") -> None:
-        monkeypatch.setattr(session_module, "_visible_gpus", lambda: list(gpus))
+        monkeypatch.setattr(cuda_backend, "visible_gpus", lambda: list(gpus))
         monkeypatch.setattr(session_module, "find_torch", lambda: SimpleNamespace(cuda=cuda))
 
     return make
@@ -108,7 +109,7 @@ def test_cuda_visible_devices_is_obeyed(monkeypatch, visible, names):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert session_module._visible_gpus() == names
+    assert cuda_backend.visible_gpus() == names
 
 
 @pytest.mark.parametrize(
@@ -226,12 +227,18 @@ def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, j
 
 
 @pytest.mark.parametrize(
-    ("exit_status", "lost", "kind"), [(2, False, ProblemError), (3, False, DeviceError), (3, True, JudgeLost)]
+    ("said", "lost", "kind"),
+    [
+        ("problem", False, ProblemError),
+        ("device", False, DeviceError),
+        ("device", True, JudgeLost),
+        ("problem", True, ProblemError),
+    ],
 )
-def test_a_fault_keeps_its_kind_and_the_judge_unless_its_device_is_lost(seat, job, exit_status, lost, kind):
+def test_a_fault_keeps_its_kind_and_the_judge_unless_its_device_is_lost(seat, job, said, lost, kind):
     def failing(channel: Channel) -> None:
         asked = channel.receive(TO_JUDGE)
-        channel.send(Fault(detail="get_inputs() raised", exit_status=exit_status, device_lost=lost, job=asked.id))
+        channel.send(Fault(kind=said, detail="get_inputs() raised", device_lost=lost, job=asked.id))
         if not lost:
             judging(channel)
 
@@ -260,7 +267,7 @@ def test_a_judge_that_waits_for_a_build_nobody_can_do_is_not_asked_again(seat, j
     "said",
     [
         JUDGEMENT,
-        Fault(detail="no", exit_status=2),
+        Fault(kind="problem", detail="no"),
         Phase(name="check"),
         BuildWanted(request=BuildRequest(name="a")),
         GaveUp(),
@@ -360,7 +367,7 @@ def test_what_a_judge_said_of_its_device_is_known_while_it_judges(seat, job):
     with ThreadPoolExecutor(1) as threads:
         judged = threads.submit(told, one, job)
         assert begun.wait(60)
-        assert one.seated == SEATED
+        assert one.start() == SEATED
         go_on.set()
         assert judged.result(60) == JUDGEMENT
 
@@ -402,3 +409,21 @@ def test_a_fork_has_nothing_to_say_to_the_judge_of_its_parent(seat, job):
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert told(one, job) == JUDGEMENT
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(ProblemError("no"), "problem"), (InputError("no"), "problem"), (ToolchainError("no"), "device")],
+)
+def test_an_error_of_the_judge_s_crosses_the_wire_by_its_kind(error, kind):
+    fault = Fault.of(error)
+    assert (fault.kind, fault.detail) == (kind, "no")
+    assert isinstance(fault.error(), ProblemError if kind == "problem" else DeviceError)
+
+
+def test_asking_what_is_known_of_a_seat_starts_nothing(seat, job):
+    one = seat(judging)
+    assert one.known() is None
+    assert one._channel is None
+    assert one.start() == one.known() == SEATED
+    assert one._channel is not None

@@ -30,7 +30,7 @@ from harness.transport.worker_messages import (
     Released,
 )
 
-LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False)
+LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False, visible={})
 FAILURE = BuildFailure(reason="compile", detail="kernel.cu:3: error", log="kernel.cu:3: error: no", toolchain="slim")
 
 

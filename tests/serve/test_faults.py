@@ -157,7 +157,7 @@ def losing(converse, seat, channel, job, build, on_phase, *, left):  # type: ign
     if not left:
         return answer
     left.pop()
-    return Fault(detail="the judge failed: CUDA error: device lost", exit_status=3, device_lost=True, job=job.id)
+    return Fault(kind="device", detail="the judge failed: CUDA error: device lost", device_lost=True, job=job.id)
 
 
 def test_a_gpu_that_is_lost_is_asked_again_and_while_it_stays_lost_it_is_a_fault(
