@@ -20,6 +20,7 @@ from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import HarnessError, MachineError, SandboxError
+from harness.formats import FORMATS
 from harness.intake import extract
 from harness.intake.languages import writes_kernels
 from harness.intake.screen import screen
@@ -166,8 +167,9 @@ def examine_or_note(draft: Draft, *, session: Session, on_phase: OnPhase = lambd
 
 
 def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    entry = FORMATS[draft.problem.format].entry
     with draft.phase("extract", on_phase):
-        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract, entry=entry)
     if isinstance(found, Failed):
         draft.failure = found
         return
@@ -184,6 +186,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.preparation = prepare(
             candidate,
             draft.kind,
+            entry=entry,
             zygote=session.zygote,
             build=_building(draft, candidate, session),
             settings=draft.settings,
@@ -261,7 +264,7 @@ def _its_own(verdict: V, session: Session) -> V:
 
 def _control(job: Job) -> Job:
     """The same job with the reference for a candidate, and without a clock."""
-    source = f"{job.problem.source}\n\nModelNew = Model\n"
+    source = f"{job.problem.source}\n\n{FORMATS[job.problem.format].reference_as_candidate}\n"
     return job.model_copy(update={"source": source, "settings": job.settings.model_copy(update={"timing_s": 0})})
 
 
