@@ -24,7 +24,7 @@ _cpp_extension.load_inline(
 
 
 def control(problem: Problem) -> Submission:
-    """The problem's reference, and an extension that nobody has built before."""
+    """The problem's reference, and an extension that was never built before."""
     extension = _EXTENSION.format(number=secrets.token_hex(3))
     text = f"{problem.source}{extension}{FORMATS[problem.format].reference_as_candidate}\n"
     return Submission(path="control.py", sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)

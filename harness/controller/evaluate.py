@@ -99,7 +99,7 @@ class Draft:
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
-    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nobody else wants.
+    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
     """
 
     submission: Submission
@@ -153,7 +153,7 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         raise
     except (OSError, MemoryError) as error:
         raise MachineError(f"{draft.submission.path} could not be examined ({error}): see harness doctor") from error
-    except Exception as error:  # noqa: BLE001  # the border to a text that anybody may have written
+    except Exception as error:  # noqa: BLE001  # the border to a text of unknown origin
         detail = f"could not be read: {type(error).__name__}: {error}"[:500]
         draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
 

@@ -67,7 +67,9 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
-_FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_FAIR_SHARE = (
+    0.5  # of the device memory that was free: a candidate that holds more is to blame where the judge has too little
+)
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -159,7 +161,7 @@ class JudgeProcess:
             self._lock.release()
 
     def _judge(self, job: Job) -> Judgement:
-        """Judge, and once more before anybody is accused of what others may be the cause of.
+        """Judge, and once more before a candidate is accused of what other processes may be the cause of.
 
         Others may use the device's time too. Its memory is held by the reference's worker and by what the judge keeps
         for later: these are given back first, and the second time the judge gives back what it can before each call.
@@ -187,7 +189,7 @@ class JudgeProcess:
         return None if _lacked_memory(judgement) else judgement
 
     def _give_back(self) -> str:
-        """End the reference's worker and empty the judge's caches; says who held how much of the device's memory."""
+        """End the reference's worker and empty the judge's caches; says how much of the device's memory each held."""
         gc.collect()  # tensors in the frames of what was raised
         before = self._hardware.free_bytes()
         self._hardware.trim()
