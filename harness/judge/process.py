@@ -67,9 +67,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
-_FAIR_SHARE = (
-    0.5  # of the device memory that was free: a candidate that holds more is to blame where the judge has too little
-)
+_FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blame where the judge has too little
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
