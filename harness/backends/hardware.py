@@ -92,7 +92,7 @@ class Hardware:
     # ---- what is the same for all ------------------------------------------------------------------------------
 
     def evict(self) -> None:
-        """Write over the last cache, and wait until the judge's own work is done."""
+        """Flush the last-level cache (on a GPU the L2) by writing over it, and wait for that."""
         self._scratch.fill_(1)
         self.wait()
 

@@ -21,6 +21,7 @@ from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
+from harness.formats import FORMATS
 from harness.intake import extract
 from harness.intake.languages import writes_kernels
 from harness.intake.screen import screen
@@ -122,7 +123,7 @@ class Draft:
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
-    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nobody else wants.
+    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
     """
 
     submission: Submission
@@ -176,14 +177,15 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         raise
     except (OSError, MemoryError) as error:
         raise MachineError(f"{draft.submission.path} could not be examined ({error}): see harness doctor") from error
-    except Exception as error:  # noqa: BLE001  # the border to a text that anybody may have written
+    except Exception as error:  # noqa: BLE001  # the border to a text of unknown origin
         detail = f"could not be read: {type(error).__name__}: {error}"[:500]
         draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
 
 
 def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    entry = FORMATS[draft.problem.format].entry
     with draft.phase("extract", on_phase):
-        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract, entry=entry)
     if isinstance(found, Failed):
         draft.failure = found
         return
@@ -200,6 +202,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.preparation = prepare(
             candidate,
             draft.kind,
+            entry=entry,
             zygote=session.zygote,
             build=_building(draft, candidate, session),
             settings=draft.settings,
@@ -282,7 +285,7 @@ def _its_own(verdict: V, session: Session) -> V:
 
 def _control(job: Job) -> Job:
     """The same job with the reference for a candidate, and without a clock."""
-    source = f"{job.problem.source}\n\nModelNew = Model\n"
+    source = f"{job.problem.source}\n\n{FORMATS[job.problem.format].reference_as_candidate}\n"
     return job.model_copy(update={"source": source, "settings": job.settings.model_copy(update={"timing_s": 0})})
 
 

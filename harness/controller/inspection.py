@@ -16,6 +16,7 @@ from harness.backends import BACKENDS
 from harness.compile import to_candidate_lines
 from harness.controller.session import OnPhase, Session
 from harness.errors import HarnessError, SandboxError
+from harness.formats import FORMATS
 from harness.inspect import Findings, Invocation, Tool, find_tool, to_report, unsupported
 from harness.inspect.launch import Launch, needed_to_import
 from harness.judge.drawing import Draw, drawn_by
@@ -147,7 +148,7 @@ class Inspection:
         conversation.expect_ready(seconds=_START_S)
         load = Load(
             source=self.candidate.source,
-            class_name="ModelNew",
+            class_name=FORMATS[self.problem.format].entry,
             device="cuda" if backend.is_gpu else "cpu",
             emulate=backend.emulates,
             visible=dict(backend.visibility(self.gpu)),

@@ -40,11 +40,12 @@ def prepare(
     candidate: Candidate,
     kind: DeviceKind,
     *,
+    entry: str,
     zygote: Zygote,
     build: Build,
     settings: Settings,
 ) -> Preparation:
-    """Import `candidate` and build what it asks for."""
+    """Import `candidate`, which defines `entry`, and build what it asks for."""
     backend = BACKENDS[kind]
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
     logs: list[str] = []
@@ -63,7 +64,7 @@ def prepare(
             conversation.expect_ready()
             request = Load(
                 source=candidate.source,
-                class_name="ModelNew",
+                class_name=entry,
                 device="cpu",
                 emulate=backend.emulates,
                 visible=dict(backend.visibility(None)),

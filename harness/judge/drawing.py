@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from harness.backends import BACKENDS
 from harness.errors import DeviceError, HarnessError
+from harness.formats import FORMATS
 from harness.judge.jobs import Fault
 from harness.sandbox import Zygote
 from harness.schema.base import Frozen
@@ -108,7 +109,8 @@ def draw(request: Draw) -> tuple[Drawn, "HostArena"]:
     device = torch.device("cuda", 0) if backend.is_gpu else torch.device("cpu")
     settings = request.settings
     source, _ = sized(request.problem, settings.workload, emulated=backend.emulates)
-    problem = load_problem(request.problem.title, source, device=device, precision=settings.precision)
+    form = FORMATS[request.problem.format]
+    problem = load_problem(request.problem.title, source, device=device, precision=settings.precision, form=form)
     both = [problem.draw(secrets.randbits(62)), problem.init_arguments()]
     sets = InputSets(both, 1, HostArena)
     sets.write(0, both)

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -19,6 +20,7 @@ import torch
 from harness import logs
 from harness.backends import BACKENDS
 from harness.errors import DeviceError, HarnessError, ProtocolError
+from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.device_lock import DeviceLock, waiting_for
@@ -69,7 +71,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
-_FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blame where the judge has too little
 _ASK_EVERY_S = 0.25
 """So often at most the controller is asked within a phase whether to go on: an answer takes it some tenths of a
 millisecond, and longer on a machine whose cores are all busy."""
@@ -189,7 +191,10 @@ class JudgeProcess:
         on_cpu = not self._hardware.apart
         source, workload = sized(problem, settings.workload, emulated=emulated, on_cpu=on_cpu)
         workload = workload.model_copy(update={"precision": settings.precision})
-        return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
+        form = FORMATS[problem.format]
+        return load_problem(
+            problem.title, source, device=self._device, precision=settings.precision, form=form
+        ), workload
 
     def _take_device(self) -> None:
         self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
@@ -203,7 +208,7 @@ class JudgeProcess:
             self._lock.release()
 
     def _judge(self, job: Job) -> Judgement:
-        """Judge, and once more before anybody is accused of what others may be the cause of.
+        """Judge, and once more before a candidate is accused of what other processes may be the cause of.
 
         Others may use the device's time too. Its memory is held by the reference's worker and by what the judge keeps
         for later: these are given back first, and the second time the judge gives back what it can before each call.
@@ -231,7 +236,7 @@ class JudgeProcess:
         return None if _lacked_memory(judgement) else judgement
 
     def _give_back(self) -> str:
-        """End the reference's worker and empty the judge's caches; says who held how much of the device's memory."""
+        """End the reference's worker and empty the judge's caches; says how much of the device's memory each held."""
         gc.collect()  # tensors in the frames of what was raised
         before = self._hardware.free_bytes()
         self._hardware.trim()
@@ -253,24 +258,18 @@ class JudgeProcess:
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated and not self._hardware.knows_rates(settings.precision):
-            self._take_device()
-            self._hardware.rates(settings.precision)  # while the device is idle
-            self._lock.release()
-        policy = self._policy(job)
+        if not emulated:
+            self._learn_rates(settings)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
-        with self._worker(policy) as (worker, conversation):
+        with self._worker(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
             subject: WorkerSubject | None = None
-
-            def failed_early(verdict: Failed) -> Judgement:
-                return Judgement(verdict=verdict, workload=workload, sandbox=report, audit=known.findings)
-
+            failed_early = partial(Judgement, workload=workload, sandbox=report, audit=known.findings)
             try:
                 self._begin("load")
                 conversation.expect_ready()
-                self._load(conversation, job.source, "ModelNew", job)
+                self._load(conversation, job.source, problem.form.entry, job)
                 loaded_s = time.monotonic() - started
                 subject = self._subject(conversation, problem, settings)
                 self._begin("check")
@@ -280,29 +279,20 @@ class JudgeProcess:
                     None if emulated else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
-                    plan=Plan(
-                        budget_s=settings.timing_s,
-                        bytes_budget=free_bytes // 4,
-                        memory_bytes=0 if alone else free_bytes,
-                        singles=self._hardware.apart,
-                        trace=settings.traced,
-                    ),
+                    plan=self._plan(settings, free_bytes, alone=alone),
                     tolerance=settings.tolerance,
                 )
-            except BuildRefused as refused:
-                verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
-                return failed_early(verdict)
-            except SubjectFailed as failed:
-                verdict = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
-                return failed_early(verdict)
+            except BuildRefused as no:
+                return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))
+            except SubjectFailed as no:
+                return failed_early(verdict=Failed(stage="load", reason=no.reason, detail=no.detail, log=no.log))
             except (torch.OutOfMemoryError, DeviceError):
                 held = self._given_back_by(worker)
                 if held <= free_bytes * _FAIR_SHARE:
                     raise
-                detail = (
-                    f"held {held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB of device memory: too little was left to judge"
-                )
-                return failed_early(Failed(stage="run", reason="device-memory", detail=detail))
+                of = f"{held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB"
+                detail = f"held {of} of device memory: too little was left to judge"
+                return failed_early(verdict=Failed(stage="run", reason="device-memory", detail=detail))
             finally:
                 if subject is not None:
                     subject.close()
@@ -320,6 +310,22 @@ class JudgeProcess:
             worker_log=ended.log if ended else "",
         )
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _learn_rates(self, settings: Settings) -> None:
+        """Measure what the device can do while it is idle, where that is not known."""
+        if not self._hardware.knows_rates(settings.precision):
+            self._take_device()
+            self._hardware.rates(settings.precision)
+            self._lock.release()
+
+    def _plan(self, settings: Settings, free_bytes: int, *, alone: bool) -> Plan:
+        return Plan(
+            budget_s=settings.timing_s,
+            bytes_budget=free_bytes // 4,
+            memory_bytes=0 if alone else free_bytes,
+            singles=self._hardware.apart,
+            trace=settings.traced,
+        )
 
     def _wait(self) -> dict[str, float]:
         """The seconds in which others had the device, where it had to be waited for."""
@@ -497,7 +503,7 @@ class JudgeProcess:
             opening.callback(subject.close)
             try:
                 conversation.expect_ready()
-                self._load(conversation, problem.source, "Model", job)
+                self._load(conversation, problem.source, problem.form.reference, job)
             except SubjectFailed as failed:
                 raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
             return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)

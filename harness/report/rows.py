@@ -728,8 +728,14 @@ def _path(answers: _Answers, row: int) -> tuple[Turn, ...]:
 
 def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
     """What a reader has to know before comparing this row with another, the gravest first."""
-    judged, emulated, untimed = row.submissions, row.device == "cpu-emulated", row.correct - row.timed
-    if emulated:
+    yield from _notes_on_how(row, answers)
+    yield from _notes_on_what(row, answers)
+
+
+def _notes_on_how(row: Row, answers: _Answers) -> Iterator[Note]:
+    """How they were judged."""
+    judged = row.submissions
+    if row.device == "cpu-emulated":
         yield Note(tag="emulated", text="CUDA emulated on the CPU: correctness only, no speed-ups")
     if row.baseline != "eager":
         yield Note(tag=f"vs {row.baseline}", text=f"speed-ups are over torch.compile ({row.baseline})")
@@ -750,11 +756,16 @@ def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
         yield Note(tag=f"{row.differed} differed", text=text)
     if row.disturbed:
         yield Note(tag=f"{row.disturbed} disturbed", text=f"{row.disturbed} timed on a disturbed device")
+
+
+def _notes_on_what(row: Row, answers: _Answers) -> Iterator[Note]:
+    """What is left out, and what counts."""
+    judged, untimed = row.submissions, row.correct - row.timed
     if sure := _sure(row):
         yield Note(tag="doubts", text=sure)
     if row.rejected:
         yield Note(tag=f"{row.rejected} rejected", text=f"{_of(row.rejected, judged)} rejected")
-    if untimed and not emulated:
+    if untimed and row.device != "cpu-emulated":
         yield Note(tag=f"{untimed} untimed", text=f"{untimed} correct but not timed")
     if row.unjudged:
         text = f"{row.unjudged} not judged through a fault of ours, to be tried again"
