@@ -174,7 +174,7 @@ class Device(Frozen):
 
 
 class BuildSummary(Frozen):
-    """How each extension of the candidate was built."""
+    """How each extension of the candidate was built, or by which rule it was `decided` that stock would refuse it too."""
 
     name: str
     toolchain: str
@@ -182,6 +182,7 @@ class BuildSummary(Frozen):
     seconds: float
     cpu_seconds: float
     notes: tuple[str, ...] = ()
+    decided: str = ""
 
 
 class SandboxReport(Frozen):
