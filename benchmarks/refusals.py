@@ -3,9 +3,9 @@
     python benchmarks/refusals.py --target emulated --count 200
     python benchmarks/refusals.py --target cuda --arch 9.0 -o benchmarks/results/refusals-h200.json
 
-Every mutant that the fast toolchain refuses is a row: by which rule it was decided, or that stock is asked. Of those that
-were decided stock is asked as well, and a verdict that differs is printed and makes the exit status 1. Seconds are CPU
-seconds of the compilers; the ratio is to the median of the good builds of the same run. `--no-stock` only counts.
+Every mutant that the fast toolchain refuses is a row: by which rule it was decided, or that stock is asked. Of those
+that were decided stock is asked as well, and a verdict that differs is printed and makes the exit status 1. Seconds are
+CPU seconds of the compilers; the ratio is to the median of the good builds of the same run. `--no-stock` only counts.
 `cpu` takes the kernels that need no CUDA, `emulated` what the emulation makes of all. nvcc needs no GPU for this.
 """
 
@@ -25,12 +25,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "benchmarks")]
 
-from build import KERNELS, environment, requests_of
-from mutations import MUTATIONS
+from build import KERNELS, environment, requests_of  # noqa: E402
+from mutations import MUTATIONS  # noqa: E402
 
-from harness.compile import ArtifactCache, Builder
-from harness.compile.decided import RULES, TWICE
-from harness.schema import Artifact, BuildRequest, DeviceKind
+from harness.compile import ArtifactCache, Builder  # noqa: E402
+from harness.compile.decided import RULES, TWICE  # noqa: E402
+from harness.schema import Artifact, BuildRequest, DeviceKind  # noqa: E402
 
 TARGETS: dict[str, DeviceKind] = {"cpu": "cpu", "cuda": "cuda", "emulated": "cpu-emulated"}
 MODULE = '\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("again", []() { return 1; }); }\n'
@@ -76,7 +76,9 @@ KINDS: dict[str, Any] = {
     **{name: _in_a_source(change) for name, change in MUTATIONS.items()},
     "a second module": _second_module,
     "an undeclared function": _undeclared_function,
-    "a stream without its include": _swapped(r"<<<([^,>]+),([^,>]+)>>>", r"<<<\1,\2, 0, at::cuda::getCurrentCUDAStream()>>>"),
+    "a stream without its include": _swapped(
+        r"<<<([^,>]+),([^,>]+)>>>", r"<<<\1,\2, 0, at::cuda::getCurrentCUDAStream()>>>"
+    ),
     "a kernel that is no kernel": _swapped(r"__global__", ""),
     "a device function of the host": _swapped(r"\{\n", "{\n    std::vector<float> mine(3); printf_host(mine);\n"),
     "scalar_t": _swapped(r"\bfloat\*", "scalar_t*"),

@@ -89,11 +89,13 @@ def run_compiler(
     """Run one compiler or linker in `cwd`, all that it may write, for at most `deadline_s` seconds.
 
     It may read the base system and `readable`. `idle`: it has only the cores that nobody else wants. stdout and stderr
-    come back together, the head and the tail of them where they are long. It is ended soon after `stop` is set. Raises ToolchainError where the program
-    cannot be started: never the candidate's fault.
+    come back together, the head and the tail of them where they are long. It is ended soon after `stop` is set.
+    Raises ToolchainError where the program cannot be started: never the candidate's fault.
     """
     started = time.monotonic()
-    done = run_tool(argv, cwd=cwd, deadline_s=deadline_s, readable=readable, disk_bytes=BUILD_BYTES, idle=idle, stop=stop)
+    done = run_tool(
+        argv, cwd=cwd, deadline_s=deadline_s, readable=readable, disk_bytes=BUILD_BYTES, idle=idle, stop=stop
+    )
     return CompilerRun(
         status=done.returncode,
         output=done.output,

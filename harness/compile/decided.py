@@ -1,4 +1,4 @@
-"""Compile failures that need no stock compile: RULES, each of which tells from a fast compile that stock would refuse too.
+"""Compile failures that need no stock compile: each of RULES tells from a fast compile that stock would refuse too.
 
 A rule looks at the first error of one source, because whatever follows may come of it. It holds where the cause lies in
 the candidate's own text and nothing that torch's headers might declare could mend it. It rests on two things: the fast
@@ -35,7 +35,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class _Error:
-    """The first error of a compile: where it is, its words, and its whole paragraph. `line` is 0 at the end of a file."""
+    """An error of a compile: where it is, its words, and its whole paragraph. `line` is 0 at the end of a file."""
 
     file: str
     line: int
@@ -65,9 +65,7 @@ class Unit:
         """The errors in the compiler's order; None for one whose place is not in the candidate's own text."""
         lines = self.output.splitlines()
         starts = [index for index, line in enumerate(lines) if _ANY_ERROR.search(line)]
-        return [
-            self._read("\n".join(lines[start:end])) for start, end in zip(starts, [*starts[1:], None], strict=True)
-        ]
+        return [self._read("\n".join(lines[start:end])) for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
     @property
     def error(self) -> _Error | None:
@@ -112,8 +110,8 @@ class Unit:
 
 _FLAG = re.compile(
     r"nvcc fatal\s*: (?:Unknown option|Unsupported|Value '.*' is not defined for option|redefinition of argument|"
-    r"'.*': expected)|(?:\S*/)?(?:g\+\+|c\+\+|cc1plus|gcc)(?:-\d+)?: (?:fatal )?error: (?:unrecognized|bad value|unknown|"
-    r"invalid|argument to)"
+    r"'.*': expected)|(?:\S*/)?(?:g\+\+|c\+\+|cc1plus|gcc)(?:-\d+)?: (?:fatal )?error: "
+    r"(?:unrecognized|bad value|unknown|invalid|argument to)"
 )
 
 
@@ -143,11 +141,16 @@ def _lexical(unit: Unit) -> str | None:
 
 
 def _brackets(unit: Unit) -> str | None:
-    """Brackets that do not pair. They pair in every program, and headers do; so they must in the candidate's text, where
-    no macro of it or that it uses has a bracket too many and nothing is left out by a condition.
+    """Brackets that do not pair. They pair in every program, and in headers; so they must in the candidate's text,
+    where no macro of it or that it uses has a bracket too many and nothing is left out by a condition.
     """
     error, words = next((e for e in unit.errors if e and "expected" in e.text), unit.error), set(unit.words)
-    if error is None or not unit.is_plain or unit.local or re.search(r"^\s*#\s*(?:if|el)|<%|<:", unit.own, re.MULTILINE):
+    if (
+        error is None
+        or not unit.is_plain
+        or unit.local
+        or re.search(r"^\s*#\s*(?:if|el)|<%|<:", unit.own, re.MULTILINE)
+    ):
         return None
     if balanced(unit.own) or any(not balanced(line) for line in unit.own.splitlines() if re.match(r"\s*#", line)):
         return None
@@ -157,20 +160,24 @@ def _brackets(unit: Unit) -> str | None:
 _UNDECLARED = tuple(
     re.compile(pattern)
     for pattern in (
-        r"'(?:[^']*::)?(\w+)' (?:was not declared in this scope|does not name a type|has not been declared|is not a member"
-        r" of '|does not name a template type|is not a class|is not a type|is not a template|in namespace '[^']*' does not)",
+        r"'(?:[^']*::)?(\w+)' (?:was not declared in this scope|does not name a type|has not been declared|is not a "
+        r"member of '|does not name a template type|is not a class|is not a type|is not a template|"
+        r"in namespace '[^']*' does not)",
         r'identifier "(\w+)" is undefined',
         r'namespace "[^"]*" has no member "(\w+)"',
     )
 )
 _MEMBER = tuple(
     re.compile(pattern)
-    for pattern in (r"'[^']*' has no member named '(\w+)'", r'(?:class|struct|union) "[^"]*" has no (?:actual )?member "(\w+)"')
+    for pattern in (
+        r"'[^']*' has no member named '(\w+)'",
+        r'(?:class|struct|union) "[^"]*" has no (?:actual )?member "(\w+)"',
+    )
 )
 _PASTES_ELSEWHERE = re.compile(
     r"PYBIND11_MODULE|TORCH_EXTENSION_NAME|U?INT\w*_(?:MIN|MAX|C)|M_\w+|TORCH_WARN_ONCE|__\w+|_\w+"
 )
-"""Macros that paste, and what they make begins or ends with something of their own, as no name that is asked about does."""
+"""Macros that paste, and what they make begins or ends with something of their own, as no name does that is decided."""
 _PASTED = re.compile(r"(?:pybind11|PyInit)_\w*|_\w*|\w*_\d+|U?L*|\w*f\d+x?")
 
 
@@ -182,9 +189,33 @@ def _undeclared(unit: Unit) -> str | None:
     return unit.error.log if unit.error and found and _is_unknown(unit, found) else None
 
 
+_UNQUALIFIED = re.compile(
+    r"'(?P<gcc>\w+)' (?:was not declared in this scope|does not name a type|has not been declared)|"
+    r'identifier "(?P<nvcc>\w+)" is undefined'
+)
+_BASE_CLASS = re.compile(r"\b(?:struct|class)\s+\w+(?:\s*<[^;{}]*>)?(?:\s+final)?\s*:(?!:)")
+
+
+def _out_of_scope(unit: Unit) -> str | None:
+    """An unqualified name that is not called: stock's headers have it, if at all, inside of namespaces, classes and
+    functions, where it is not looked for, and no macro of theirs can have declared it around its use.
+    """
+    error = unit.error
+    found = _UNQUALIFIED.match(error.text) if error else None
+    if error is None or found is None or not error.line or unit.names is None or _BASE_CLASS.search(unit.own):
+        return None
+    name = found["gcc"] or found["nvcc"]
+    line = unit.line()
+    called = re.search(rf"\b{name}\s*(?:<[^;()]*>)?\s*\(", line) or not re.search(rf"\b{name}\b", line)
+    if called or line.lstrip().startswith("#") or re.search(rf"\busing\b[^;]*\b{name}\b", unit.own):
+        return None
+    hidden = name not in unit.names.outside and (name not in unit.names.in_macros or error.file == "binding")
+    return error.log if hidden and _no_paste_makes(unit, name) else None
+
+
 def _no_member(unit: Unit) -> str | None:
-    """A member of that name has no class: it stands nowhere in stock's headers, and in the candidate's text only where it
-    is used.
+    """A member of that name has no class: it stands nowhere in stock's headers, and in the candidate's text only where
+    it is used.
     """
     found = _first_match(unit, _MEMBER)
     if not unit.error or not found or not _is_unknown(unit, found):
@@ -200,19 +231,22 @@ def _first_match(unit: Unit, patterns: Sequence[re.Pattern[str]]) -> str | None:
 
 def _is_unknown(unit: Unit, name: str) -> bool:
     """Whether no header of stock's holds this name, nor makes it by a macro that the source uses."""
-    names = unit.names
-    if names is None or not unit.is_plain or name in names.everywhere or _PASTED.fullmatch(name):
+    return unit.names is not None and name not in unit.names.everywhere and _no_paste_makes(unit, name)
+
+
+def _no_paste_makes(unit: Unit, name: str) -> bool:
+    """Whether no macro, of the source or of stock's headers and used there, can make this name out of others."""
+    if unit.names is None or not unit.is_plain or _PASTED.fullmatch(name):
         return False
-    pasting = names.pasting.intersection(unit.words)
-    return all(_PASTES_ELSEWHERE.fullmatch(macro) for macro in pasting)
+    return all(_PASTES_ELSEWHERE.fullmatch(macro) for macro in unit.names.pasting.intersection(unit.words))
 
 
 _QUALIFIED = re.compile(r"(?<![\w:])(?:::\s*)?(at|torch|c10|std|pybind11|py)((?:\s*::\s*\w+)+)")
 
 
 def _qualified(unit: Unit) -> str | None:
-    """`at::cuda::x` of which a part stands nowhere in stock's headers, on the line of the error: the namespace is torch's
-    or the library's, so the candidate declares nothing in it (`beyond.py`).
+    """`at::cuda::x` of which a part stands nowhere in stock's headers, on the line of the error: the namespace is
+    torch's or the library's, so the candidate declares nothing in it (`beyond.py`).
     """
     error = unit.error
     if error is None or not error.line or re.search(r"\bnamespace\s+(?:at|torch|c10|std|pybind11)\b", unit.own):
@@ -226,16 +260,8 @@ def _qualified(unit: Unit) -> str | None:
 
 
 def _function(unit: Unit) -> str | None:
-    """A function of `functions=` that nobody declares: the module that is generated names it at global scope, where
-    stock's headers declare nothing of that name, whatever their namespaces hold.
-    """
-    error = unit.error
-    found = re.match(r"'(\w+)' was not declared in this scope", error.text) if error else None
-    if error is None or found is None or error.file != "binding" or unit.names is None or not unit.is_plain:
-        return None
-    pasting = unit.names.pasting.intersection(unit.words)
-    plain = all(_PASTES_ELSEWHERE.fullmatch(macro) for macro in pasting) and not _PASTED.fullmatch(found[1])
-    return error.log if plain and found[1] not in unit.names.outside else None
+    """A function of `functions=` that nobody declares: the module that is generated names it at global scope."""
+    return _out_of_scope(unit) if unit.error and unit.error.file == "binding" else None
 
 
 _MODULE_TWICE = re.compile(r"\A(?:(?!\berror:)[^\n]*\n)*[^\n]*error: (redefinition of 'PyObject\* PyInit_\w+\(\)')")
@@ -254,7 +280,7 @@ def _defined_again(unit: Unit) -> str | None:
 
 
 def _count(unit: Unit) -> str | None:
-    """Too many or too few arguments to a function that only the candidate's text can declare: no header has its name."""
+    """Too many or too few arguments to a function that only the candidate can declare: no header has its name."""
     error = unit.error
     if error is None:
         return None
@@ -264,7 +290,9 @@ def _count(unit: Unit) -> str | None:
         return error.log if _is_unknown(unit, one[1]) else None
     notes = re.findall(r" note: +(.*)", error.log)
     reasons = [note for note in notes if not note.startswith("candidate: ")]
-    counted = bool(reasons) and all(re.match(r"candidate expects \d+ arguments?, \d+ provided", note) for note in reasons)
+    counted = bool(reasons) and all(
+        re.match(r"candidate expects \d+ arguments?, \d+ provided", note) for note in reasons
+    )
     return error.log if several and counted and _is_unknown(unit, several[1]) else None
 
 
@@ -293,9 +321,10 @@ RULES: dict[str, Callable[[Unit], str | None]] = {
     "flag": _flag,
     "include": _include,
     "lexical": _lexical,
-    "undeclared": _undeclared,
-    "member": _no_member,
     "function": _function,
+    "undeclared": _undeclared,
+    "out-of-scope": _out_of_scope,
+    "member": _no_member,
     "qualified": _qualified,
     "defined-again": _defined_again,
     "count": _count,

@@ -1,9 +1,9 @@
-"""What torch's own headers can declare to one source: every identifier in what stock's preprocessor makes of its includes.
+"""What torch's headers can declare to one source: every identifier in what stock's preprocessor makes of its includes.
 
 A set of names, kept in the cache for each list of includes, flags, torch and compiler. Read to refuse a source without
 stock's compile (`decided.py`), so it may hold too many names and never too few: macros count with their bodies, both
 passes of nvcc count, and so do parameters, comments of macros and whatever else looks like an identifier.
-Not covered: names that a macro makes by pasting tokens (`pasting` says which may), and what compilers know by themselves.
+Not covered: names that a macro makes by pasting tokens (`pasting` says which may), and what compilers know themselves.
 """
 
 import functools
@@ -42,12 +42,14 @@ _BLOCK_HEAD = 400
 @dataclass(frozen=True)
 class Names:
     """What headers hold. `everywhere`: every identifier; `outside`: those outside of named namespaces, classes and
-    functions, which is where an unqualified name at global scope is looked for; `pasting`: macros that may make an
+    functions, which is where an unqualified name at global scope is looked for, besides what macros declare around it:
+    `in_macros`, every identifier of their bodies; `pasting`: macros that may make an
     identifier out of others; `unbalanced`: macros whose brackets do not pair.
     """
 
     everywhere: frozenset[str]
     outside: frozenset[str]
+    in_macros: frozenset[str]
     pasting: frozenset[str]
     unbalanced: frozenset[str]
 
@@ -68,7 +70,14 @@ def header_names(call: Sequence[str], text: str, files: Mapping[str, str], aroun
     """
     skeleton = skeleton_of(text)
     flags = ["-DTORCH_EXTENSION_NAME=any" if f.startswith("-DTORCH_EXTENSION_NAME=") else f for f in call[:-4]]
-    parts = (flags, call[-3], skeleton, sorted(files.items()), around.machine.layout.describe(), compiler_version(call[0]))
+    parts = (
+        flags,
+        call[-3],
+        skeleton,
+        sorted(files.items()),
+        around.machine.layout.describe(),
+        compiler_version(call[0]),
+    )
     digest = hashlib.sha256(repr((parts, Path(__file__).read_bytes())).encode(errors="surrogateescape"))
     fingerprint = f"names-{digest.hexdigest()[:32]}"
     cache = around.cache
@@ -152,6 +161,7 @@ def read_names(printed: str) -> Names:
     return Names(
         everywhere=everywhere,
         outside=everywhere if brought_in else frozenset((*IDENTIFIER.findall(outside), *bodies)),
+        in_macros=frozenset(IDENTIFIER.findall("\n".join(bodies.values()))),
         pasting=_pasting(bodies),
         unbalanced=frozenset(name for name, body in bodies.items() if not balanced(body)),
     )
@@ -186,7 +196,9 @@ def _outside(code: str) -> Iterator[str]:
 def _pasting(bodies: Mapping[str, str]) -> frozenset[str]:
     """Macros whose body pastes, or names a macro that does."""
     found = {name for name, body in bodies.items() if "##" in _PASTE.sub("", body)}
-    while more := {n for n, body in bodies.items() if n not in found and not found.isdisjoint(IDENTIFIER.findall(body))}:
+    while more := {
+        n for n, body in bodies.items() if n not in found and not found.isdisjoint(IDENTIFIER.findall(body))
+    }:
         found |= more
     return frozenset(found)
 

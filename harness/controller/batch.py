@@ -15,6 +15,7 @@ from harness.catalog import Catalog, apply_settings, numeric_settings
 from harness.controller.auditing import Audit, Audits
 from harness.controller.control import as_its_own, control, settings_of_a_control, told_apart
 from harness.controller.evaluate import Draft, Evaluated, begin, examine_or_note, settle_or_record
+from harness.controller.reuse import Reuse
 from harness.controller.scheduler import run as run_stages
 from harness.controller.session import JudgeSeat, Session
 from harness.errors import HarnessError, InputError, MachineError, ProblemError
@@ -181,6 +182,7 @@ def run_batch(
     on_retry: Callable[[Record], None] = lambda record: None,
     on_audit: Callable[[Evaluated], None] = lambda audited: None,
     on_step: OnStep = lambda task, step: None,
+    fresh: bool = False,
 ) -> Iterator[Record]:
     """Judge these, and append each record to the run. Yields records as they are kept.
 
@@ -194,7 +196,7 @@ def run_batch(
     if not pending:
         return
     again: list[Task] = []
-    for task, evaluated in judged(pending, session=session, builders=builders, on_step=on_step):
+    for task, evaluated in judged(pending, session=session, builders=builders, on_step=on_step, fresh=fresh):
         if evaluated.told:
             keep_audited(evaluated, run)
             on_audit(evaluated)
@@ -230,10 +232,12 @@ def judged(
     session: Session,
     builders: int,
     on_step: OnStep = lambda task, step: None,
+    fresh: bool = False,
 ) -> Iterator[tuple[Task, Evaluated]]:
     """Judge each task, in the order in which they finish; a source that waits for more gives None meanwhile.
 
-    `on_step` is told by several threads which step of a task begins, and "" where it rests or is done.
+    `on_step` is told by several threads which step of a task begins, and "" where it rests or is done. Of equal
+    candidates the first is judged and the others take its verdict over, unless `fresh`.
 
     What met a fault of ours or of the machine says so and is yielded like the others. A verdict that stock is asked
     about in the background (`auditing`) is yielded first without its word and later with it (`told`). Raises as
@@ -241,6 +245,8 @@ def judged(
     """
     for seat in session.seats:
         seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
+
+    reuse: Reuse[Evaluated] | None = None if fresh else Reuse()
 
     def prepare(task: Task | Audit[Task]) -> tuple[Task, Draft] | Audit[Task]:
         if isinstance(task, Audit):
@@ -250,6 +256,7 @@ def judged(
             settings = settings_of_a_control(settings)
         draft = begin(task.submission, task.problem, session=session, settings=settings)
         draft.later = settings.audit == "sample"
+        draft.reuse = None if task.ours else reuse
         examine_or_note(draft, session=session, on_phase=functools.partial(on_step, task))
         on_step(task, "")
         return task, draft

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
+from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import HarnessError, MachineError, SandboxError
 from harness.intake import extract
@@ -92,6 +93,7 @@ class Draft:
     """A submission half way: what is known before a device is needed.
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
+    `reuse` is asked for the verdict on an equal candidate under the key `equal`, and `taken` is what it knew.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
     the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nobody else wants.
     """
@@ -110,6 +112,9 @@ class Draft:
     stock: "Draft | None" = None
     later: bool = False
     idle: bool = False
+    reuse: "Reuse[Evaluated] | None" = None
+    equal: str = ""
+    taken: "Evaluated | None" = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -161,6 +166,11 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         return
     candidate = draft.candidate = found
     draft.kind = _kind(candidate, on_gpu=session.on_gpu)
+    if draft.reuse is not None:
+        draft.equal = key_of(candidate, draft.problem, draft.settings, draft.kind)
+        draft.taken = draft.reuse.ask(draft.equal, draft, lambda: on_phase("waiting for an equal candidate"))
+        if draft.taken is not None:
+            return
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
     if "triton" in candidate.languages and not session.on_gpu:
@@ -190,6 +200,35 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+    """The half on the device, unless an equal candidate's verdict is taken over; told to those that wait for it."""
+    if draft.taken is not None:
+        return _taken_over(draft.taken, draft)
+    evaluated: Evaluated | None = None
+    try:
+        evaluated = _settled(draft, session=session, seat=seat, on_phase=on_phase)
+        return evaluated
+    finally:
+        if draft.reuse is not None and draft.equal:
+            # A verdict that stock may yet take back is nobody else's.
+            draft.reuse.tell(draft.equal, draft, None if draft.audited and draft.later else evaluated)
+
+
+def _taken_over(known: Evaluated, draft: Draft) -> Evaluated:
+    """The verdict on an equal candidate as that of this submission."""
+    first = known.record
+    builds = tuple(build.model_copy(update={"cached": True, "seconds": 0, "cpu_seconds": 0}) for build in first.builds)
+    record = first.model_copy(
+        update={
+            "submission": draft.submission.ref(draft.extraction),
+            "reused": first.submission.path or first.submission.sha256,
+            "builds": builds,
+            "phases_s": draft.phases_s,
+        }
+    )
+    return Evaluated(record, {**known.attachments, "submission.txt": draft.submission.text})
+
+
+def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
     evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
     if draft.stock is None:

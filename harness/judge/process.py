@@ -19,6 +19,7 @@ import torch
 from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
+from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device import Hardware
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
@@ -198,7 +199,7 @@ class JudgeProcess:
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated and not self._hardware.knows_rates(settings.precision):
+        if not emulated and settings.timing != "none" and not self._hardware.knows_rates(settings.precision):
             self._take_device()
             self._hardware.rates(settings.precision)  # while the device is idle
             self._lock.release()
@@ -217,16 +218,17 @@ class JudgeProcess:
                 conversation.expect_ready()
                 self._load(conversation, job.source, "ModelNew", job)
                 loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, settings)
+                subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
                 self._tell(Phase(name="check"))
                 finding = judge(
                     problem,
                     cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
-                    None if emulated else lambda: self._reference(problem, job),
+                    None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
                     plan=Plan(
                         budget_s=settings.timing_s,
+                        quick=settings.timing == "quick",
                         bytes_budget=free_bytes // 4,
                         memory_bytes=0 if alone else free_bytes,
                         singles=self._device.type == "cuda",
@@ -389,6 +391,7 @@ class JudgeProcess:
         problem: LoadedProblem,
         settings: Settings,
         compile_mode: CompileMode | None = None,
+        deadlines: Deadlines | None = None,
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
@@ -399,7 +402,15 @@ class JudgeProcess:
             memory_bytes=settings.memory_bytes,
             compile_mode=compile_mode,
             core=self._core,
+            deadlines=deadlines,
         )
+
+    def _deadlines_of(self, job: Job, known: Audit) -> Deadlines | None:
+        """Of a candidate's rounds; None where it is emulated, which may take any time."""
+        if job.kind == "cpu-emulated":
+            return None
+        compiles = compiles_when_called(job.source)
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._device.type == "cuda")
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:

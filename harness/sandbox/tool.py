@@ -158,13 +158,15 @@ def run_tool(
     `cwd` and `writable`, all of which must exist. `memory_bytes` bounds the address space of each of its processes.
     `disk_bytes` bounds what lies in `cwd` meanwhile, whoever wrote it: it is ended where that is more, within a second.
     `env` is its whole environment; None gives PATH and where CUDA lies. `idle`: it has the lowest priority, which
-    leaves it the cores that nobody else wants. It is ended within half a second once `stop` is set. Nothing of it is left
-    when this returns.
+    leaves it the cores that nobody else wants. It is ended within half a second once `stop` is set. Nothing of it is
+    left when this returns.
     Raises ToolchainError where it cannot be started, or not be confined as `isolation` asks: a machine that is out of
     descriptors, of processes or of memory says so here, and not by what the tool would seem to have done.
     """
     try:
-        return _run_tool(argv, cwd, deadline_s, readable, writable, memory_bytes, disk_bytes, env, isolation, idle, stop)
+        return _run_tool(
+            argv, cwd, deadline_s, readable, writable, memory_bytes, disk_bytes, env, isolation, idle, stop
+        )
     except OSError as error:
         raise ToolchainError(f"{argv[0]} cannot be started: {error.strerror}.") from error
 
