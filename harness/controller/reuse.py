@@ -55,7 +55,8 @@ class Reuse(Generic[T]):
                 if entry is not None and entry.found is not None:
                     self._entries.move_to_end(key)
                     return entry.found
-                if entry is None or entry.owner() in (None, owner):
+                at_it = entry.owner() if entry is not None else None
+                if at_it is None or at_it is owner:
                     self._entries[key] = _Entry(weakref.ref(owner))
                     while len(self._entries) > MOST:
                         self._entries.popitem(last=False)

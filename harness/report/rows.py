@@ -121,8 +121,8 @@ class Figures(Frozen):
     `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
     ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
     that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
-    `disturbed` and `audited` those of which that is true, `quick` those that were timed to a band, `differed` those that
-    stock judged otherwise than their fast builds were.
+    `disturbed` and `audited` those of which that is true, `quick` those timed to a band, `differed` those that stock
+    judged otherwise than their fast builds were.
 
     Rates are shares of all problems asked, each with its spread over them; of several answers to a problem each counts
     for its part of it, and of the turns of one conversation the best counts. They are None where nothing was judged or
