@@ -99,11 +99,15 @@ class Unit:
 
     def line(self) -> str:
         """The line that the first error is on, without comments."""
+        lines = self.lines()
+        return lines[self.error.line - 1] if self.error and 0 < self.error.line <= len(lines) else ""
+
+    def lines(self) -> list[str]:
+        """Those of the text that the first error is in, without comments and strings."""
         assert self.error is not None
         parts = _MARK.split(self.text)
         texts = {**self.local, self.name: self.text, **dict(zip(parts[1::2], parts[2::2], strict=True))}
-        lines = without_comments(texts.get(self.error.file, ""), keep_strings=False).splitlines()
-        return lines[self.error.line - 1] if 0 < self.error.line <= len(lines) else ""
+        return without_comments(texts.get(self.error.file, ""), keep_strings=False).splitlines()
 
 
 # ---- rules of one source -----------------------------------------------------------------------------------------
@@ -209,7 +213,7 @@ def _out_of_scope(unit: Unit) -> str | None:
     called = re.search(rf"\b{name}\s*(?:<[^;()]*>)?\s*\(", line) or not re.search(rf"\b{name}\b", line)
     if called or line.lstrip().startswith("#") or re.search(rf"\busing\b[^;]*\b{name}\b", unit.own):
         return None
-    hidden = name not in unit.names.outside and (name not in unit.names.in_macros or error.file == "binding")
+    hidden = name not in unit.names.outside and name not in unit.names.of_macros(unit.words)
     return error.log if hidden and _no_paste_makes(unit, name) else None
 
 
@@ -296,6 +300,32 @@ def _count(unit: Unit) -> str | None:
     return error.log if several and counted and _is_unknown(unit, several[1]) else None
 
 
+_SAFE_MACROS = re.compile(
+    r"__(?:global|device|host|shared|constant|restrict|forceinline|launch_bounds)__|NULL|INFINITY|NAN|M_\w+|"
+    r"(?:FLT|DBL|INT)_(?:MAX|MIN)"
+)
+"""Macros that end no statement and begin none, over any headers."""
+
+
+def _syntax(unit: Unit) -> str | None:
+    """A token that is expected and missing, in a statement without macros of headers. What a name is, a type, a function
+    or a value, it is over both kinds of headers, where a template's name alone could be parsed otherwise, and none is.
+    """
+    error = unit.error
+    if error is None or error.line < 2 or not error.text.startswith("expected ") or not unit.is_plain:
+        return None
+    lines = unit.lines()
+    before = "\n".join(lines[: error.line - 2])
+    begun = max((before.rfind(mark) for mark in ";{}"), default=-1)
+    statement = before[begun + 1 :] + "\n" + "\n".join(lines[error.line - 2 : error.line])
+    if re.search(r"(?:::|\.|->)\s*\w+\s*<|^\s*#|\boperator\b|\btemplate\b", statement, re.MULTILINE):
+        return None
+    words = [word for word in IDENTIFIER.findall(statement) if not _SAFE_MACROS.fullmatch(word)]
+    if unit.names is None or any(word in unit.names.bodies or word in unit.names.unbalanced for word in words):
+        return None
+    return error.log
+
+
 # ---- rules of the objects together -------------------------------------------------------------------------------
 
 _TWICE = re.compile(r"multiple definition of [`']([^'\n]*)'; (\S+?\.o):.*first defined here")
@@ -313,8 +343,20 @@ def _defined_twice(output: str, objects: Sequence[str], texts: Sequence[str]) ->
             continue
         makers = [text for text in texts if re.search(rf"\b{name[1]}\b", text) or "PYBIND11_MODULE" in text]
         if len(makers) > 1 and (name[1].startswith("PyInit_") or all(name[1] in text for text in makers)):
-            return f"{first}: error: {found[0]}"
+            return f"{_place(makers, name[1])}: error: {found[0]}"
     return None
+
+
+def _place(makers: Sequence[str], name: str) -> str:
+    """Where the last of these sources defines a symbol, as `label:line`: what it names there, or its module."""
+    word = "PYBIND11_MODULE" if name.startswith("PyInit_") else name
+    for text in reversed(makers):
+        parts = _MARK.split(text)
+        for label, part in zip(parts[1::2], parts[2::2], strict=True):
+            found = re.search(rf"\b{word}\b", part)
+            if found and label != "binding":
+                return f"{label}:{part.count(chr(10), 0, found.start()) + 1}"
+    return "link"
 
 
 RULES: dict[str, Callable[[Unit], str | None]] = {
@@ -329,6 +371,7 @@ RULES: dict[str, Callable[[Unit], str | None]] = {
     "defined-again": _defined_again,
     "count": _count,
     "brackets": _brackets,
+    "syntax": _syntax,
 }
 """What decides a source's refusal; each gives the error's text where it does. In this order, the cheap ones first."""
 TWICE = "defined-twice"

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,24 +42,37 @@ _BLOCK_HEAD = 400
 @dataclass(frozen=True)
 class Names:
     """What headers hold. `everywhere`: every identifier; `outside`: those outside of named namespaces, classes and
-    functions, which is where an unqualified name at global scope is looked for, besides what macros declare around it:
-    `in_macros`, every identifier of their bodies; `pasting`: macros that may make an
+    functions, which is where an unqualified name at global scope is looked for, besides what macros declare around it;
+    `bodies`: by macro, the identifiers of its definition, where it has any; `pasting`: macros that may make an
     identifier out of others; `unbalanced`: macros whose brackets do not pair.
     """
 
     everywhere: frozenset[str]
     outside: frozenset[str]
-    in_macros: frozenset[str]
     pasting: frozenset[str]
     unbalanced: frozenset[str]
+    bodies: Mapping[str, Sequence[str]]
+
+    def of_macros(self, words: Iterable[str]) -> frozenset[str]:
+        """The identifiers that macros among these words bring, and those that they name in turn."""
+        found: set[str] = set()
+        waiting = [word for word in words if word in self.bodies]
+        while waiting:
+            new = set(self.bodies[waiting.pop()]) - found
+            found |= new
+            waiting += [word for word in new if word in self.bodies]
+        return frozenset(found)
 
     def write(self, file: Path) -> None:
-        file.write_text(json.dumps({name: sorted(found) for name, found in vars(self).items()}))
+        sets = {name: sorted(found) for name, found in vars(self).items() if name != "bodies"}
+        file.write_text(json.dumps({**sets, "bodies": dict(self.bodies)}))
 
 
 @functools.lru_cache(maxsize=8)
 def _read(file: Path) -> Names:
-    return Names(**{name: frozenset(found) for name, found in json.loads(file.read_text()).items()})
+    found = json.loads(file.read_text())
+    bodies = found.pop("bodies")
+    return Names(**{name: frozenset(words) for name, words in found.items()}, bodies=bodies)
 
 
 def header_names(call: Sequence[str], text: str, files: Mapping[str, str], around: Surroundings) -> Names | None:
@@ -161,9 +174,9 @@ def read_names(printed: str) -> Names:
     return Names(
         everywhere=everywhere,
         outside=everywhere if brought_in else frozenset((*IDENTIFIER.findall(outside), *bodies)),
-        in_macros=frozenset(IDENTIFIER.findall("\n".join(bodies.values()))),
         pasting=_pasting(bodies),
         unbalanced=frozenset(name for name, body in bodies.items() if not balanced(body)),
+        bodies={name: sorted(words) for name, body in bodies.items() if (words := set(IDENTIFIER.findall(body)))},
     )
 
 

@@ -18,9 +18,13 @@ NAMES = Names(
         {"at", "cuda", "Tensor", "forward", "size", "helper", "PASTES", "OPENS", "scalar_t", "TORCH_CHECK"}
     ),
     outside=frozenset({"at", "helper", "PASTES", "OPENS", "TORCH_CHECK"}),
-    in_macros=frozenset({"scalar_t"}),
     pasting=frozenset({"PASTES", "PYBIND11_MODULE"}),
     unbalanced=frozenset({"OPENS"}),
+    bodies={
+        "TORCH_CHECK": ["if"],
+        "AT_DISPATCH_FLOATING_TYPES": ["AT_DISPATCH_CASE"],
+        "AT_DISPATCH_CASE": ["scalar_t"],
+    },
 )
 MARK = '#include <torch/extension.h>\n#line 1 "cpp_sources[0]"\n'
 
@@ -44,6 +48,11 @@ DECIDED = {
     "in a namespace": ("at::typo();", at(1, "'typo' is not a member of 'at'; did you mean 'x'?"), "undeclared"),
     "a type": ("int f(torch::Tensr x);", at(1, "'torch::Tensr' has not been declared"), "undeclared"),
     "a name of some namespace": ("g = size;", at(1, "'size' was not declared in this scope"), "out-of-scope"),
+    "a name that only macros declare which are not used": (
+        "scalar_t* p;",
+        at(1, "'scalar_t' was not declared in this scope"),
+        "out-of-scope",
+    ),
     "a namespace of a header not included": (
         "\n  auto s = at::cuda::current();",
         at(2, "'at::cuda' has not been declared"),
@@ -75,12 +84,17 @@ DECIDED = {
         ),
         "count",
     ),
+    "a missing semicolon": (
+        "float s = 0.0f\nfor (;;) {}",
+        at(2, "expected ',' or ';' before 'for'"),
+        "syntax",
+    ),
     "a flag": ("", "cc1plus: error: bad value 'foo' for '-march=' switch", "flag"),
     "a flag of nvcc": ("", "nvcc fatal   : Unknown option '-foo'", "flag"),
 }
 LEFT_TO_STOCK = {
     "a name that some header holds, and is called": ("size(x);", at(1, "'size' was not declared in this scope")),
-    "a name that a macro may have declared": ("a = scalar_t;", at(1, "'scalar_t' was not declared in this scope")),
+    "a name that a macro may have declared": ("AT_DISPATCH_FLOATING_TYPES(t); a = scalar_t;", at(1, "'scalar_t' was not declared in this scope")),
     "a name that is known outside": ("a = helper;", at(1, "'helper' was not declared in this scope")),
     "a name where the text pastes": ("#define P(a) a##b\nf(typo);", at(2, "'typo' was not declared in this scope")),
     "a name where a header's macro pastes": ("PASTES(x) f(typo);", at(1, "'typo' was not declared in this scope")),
@@ -95,6 +109,11 @@ LEFT_TO_STOCK = {
     ),
     "an error after one in a header": ("f(typo);", "/x/slim.h:1:1: error: odd\n" + UNDECLARED),
     "an error after another": ("f(typo);", at(1, "invalid conversion") + UNDECLARED),
+    "a missing semicolon behind a macro": (
+        'void f() {\nTORCH_CHECK(x, "y")\nint z; }',
+        at(3, "expected ';' before 'int'"),
+    ),
+    "what a template could mend": ("void f() {\nx.item<float>()\nint z; }", at(3, "expected primary-expression")),
     "brackets under a condition": ("#if X\n{\n#endif", at(1, "expected '}' at end of input")),
     "brackets with a macro that has one": ("OPENS void f() {", at(1, "expected '}' at end of input")),
     "brackets that pair": ("void f() { g(); }", at(1, "expected primary-expression before ';' token")),

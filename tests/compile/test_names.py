@@ -45,7 +45,8 @@ def test_macros_that_paste_are_found_through_others_and_the_comma_of_variadic_on
     names = read_names(PRINTED)
     assert names.pasting == {"MAKES", "USES"}
     assert names.unbalanced == {"OPENS"}
-    assert "say" in names.in_macros
+    assert names.of_macros(["USES", "x"]) == {"MAKES", "x", "made_"}
+    assert names.of_macros(["x"]) == set()
 
 
 def test_what_a_header_brings_in_by_a_directive_could_be_any_name() -> None:
