@@ -308,8 +308,8 @@ _SAFE_MACROS = re.compile(
 
 
 def _syntax(unit: Unit) -> str | None:
-    """A token that is expected and missing, in a statement without macros of headers. What a name is, a type, a function
-    or a value, it is over both kinds of headers, where a template's name alone could be parsed otherwise, and none is.
+    """A token is expected and missing, in a statement without macros of headers. What a name is, a type, a function or
+    a value, it is over both kinds of headers; only what is a template could be parsed otherwise, and none is there.
     """
     error = unit.error
     if error is None or error.line < 2 or not error.text.startswith("expected ") or not unit.is_plain:

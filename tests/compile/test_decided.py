@@ -94,7 +94,10 @@ DECIDED = {
 }
 LEFT_TO_STOCK = {
     "a name that some header holds, and is called": ("size(x);", at(1, "'size' was not declared in this scope")),
-    "a name that a macro may have declared": ("AT_DISPATCH_FLOATING_TYPES(t); a = scalar_t;", at(1, "'scalar_t' was not declared in this scope")),
+    "a name that a macro may have declared": (
+        "AT_DISPATCH_FLOATING_TYPES(t); a = scalar_t;",
+        at(1, "'scalar_t' was not declared in this scope"),
+    ),
     "a name that is known outside": ("a = helper;", at(1, "'helper' was not declared in this scope")),
     "a name where the text pastes": ("#define P(a) a##b\nf(typo);", at(2, "'typo' was not declared in this scope")),
     "a name where a header's macro pastes": ("PASTES(x) f(typo);", at(1, "'typo' was not declared in this scope")),
