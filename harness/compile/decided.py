@@ -7,7 +7,7 @@ source could take otherwise from these is left to stock before (`beyond.py`). Wh
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,6 +110,10 @@ class Unit:
         return without_comments(texts.get(self.error.file, ""), keep_strings=False).splitlines()
 
 
+_SUGGESTION = re.compile(r"; did you mean '[^'\n]*'\?")
+"""What a compiler guesses from the names that it knows, which are the facade's here."""
+
+
 # ---- rules of one source -----------------------------------------------------------------------------------------
 
 _FLAG = re.compile(
@@ -167,6 +171,7 @@ _UNDECLARED = tuple(
         r"'(?:[^']*::)?(\w+)' (?:was not declared in this scope|does not name a type|has not been declared|is not a "
         r"member of '|does not name a template type|is not a class|is not a type|is not a template|"
         r"in namespace '[^']*' does not)",
+        r"there are no arguments to '(\w+)' that depend on a template parameter",
         r'identifier "(\w+)" is undefined',
         r'namespace "[^"]*" has no member "(\w+)"',
     )
@@ -408,5 +413,8 @@ def _unit(call: Sequence[str], output: str, stock: Plan, local: Mapping[str, str
 
 
 def _by_rule(unit: Unit) -> Decision | None:
-    found: Iterator[tuple[str, str | None]] = ((name, rule(unit)) for name, rule in RULES.items())
-    return next((Decision(name, log.split("\n", 1)[0][:500], log) for name, log in found if log), None)
+    for name, rule in RULES.items():
+        if log := rule(unit):
+            log = _SUGGESTION.sub("", log)
+            return Decision(name, log.split("\n", 1)[0][:500], log)
+    return None

@@ -19,6 +19,7 @@ from harness.compile.compiler import compiler_version, readable_folders, run_com
 from harness.compile.toolchain import Surroundings
 
 PREPROCESS_S = 120.0
+_THIS_CODE = Path(__file__).read_bytes()
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _COMMENT_OR_TEXT = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|R"(\w{0,16})\(.*?(?:\)\1"|\Z)|"(?:\\.|[^"\\\n])*+"?|'
@@ -91,7 +92,7 @@ def header_names(call: Sequence[str], text: str, files: Mapping[str, str], aroun
         around.machine.layout.describe(),
         compiler_version(call[0]),
     )
-    digest = hashlib.sha256(repr((parts, Path(__file__).read_bytes())).encode(errors="surrogateescape"))
+    digest = hashlib.sha256(repr((parts, _THIS_CODE)).encode(errors="surrogateescape"))
     fingerprint = f"names-{digest.hexdigest()[:32]}"
     cache = around.cache
     with cache.lock(f"{fingerprint}.lock"):

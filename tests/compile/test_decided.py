@@ -44,6 +44,14 @@ UNDECLARED = at(1, "'typo' was not declared in this scope")
 
 DECIDED = {
     "a name that no header holds": ("f(x, typo);", at(1, "'typo' was not declared in this scope"), "undeclared"),
+    "a function in a template": (
+        "typo();",
+        at(
+            1,
+            "there are no arguments to 'typo' that depend on a template parameter, so a declaration must be available",
+        ),
+        "undeclared",
+    ),
     "as nvcc says it": ("y[typo];", 'cpp_sources[0](1): error: identifier "typo" is undefined', "undeclared"),
     "in a namespace": ("at::typo();", at(1, "'typo' is not a member of 'at'; did you mean 'x'?"), "undeclared"),
     "a type": ("int f(torch::Tensr x);", at(1, "'torch::Tensr' has not been declared"), "undeclared"),
