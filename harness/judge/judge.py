@@ -28,6 +28,7 @@ from harness.judge.subject import Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import (
     MIN_ROUNDS,
+    QUICK_ROUNDS,
     ROUND_S,
     Device,
     Measured,
@@ -511,7 +512,7 @@ class _Case:
             device=self._bench.clock,
             verify=self._verify_round,
             intact=self._require_intact,
-            choose=self._choose,
+            choose=partial(self._choose, least=QUICK_ROUNDS if plan.quick else MIN_ROUNDS),
             mark=self._mark,
             proceed=self._bench.proceed,
             plan=plan,
@@ -549,9 +550,9 @@ class _Case:
             return others[0], others[1:]
         return "nominal", others
 
-    def _choose(self, calls: int, rounds: int) -> Iterable[int]:
+    def _choose(self, calls: int, rounds: int, *, least: int = MIN_ROUNDS) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
-        others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds)
+        others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds, least)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
     def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
@@ -648,9 +649,12 @@ class _Case:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
 
 
-def verified_calls(calls: int, rounds: int) -> int:
-    """How many random calls of a round of so many are verified once so many rounds have been taken."""
-    return min(calls, math.ceil(VERIFIED_CALLS / max(MIN_ROUNDS, rounds)))
+def verified_calls(calls: int, rounds: int, least: int = MIN_ROUNDS) -> int:
+    """How many random calls of a round of so many are verified once so many rounds have been taken.
+
+    `least` is the number of rounds after which a measurement may end.
+    """
+    return min(calls, math.ceil(VERIFIED_CALLS / max(least, rounds)))
 
 
 _Shapes = dict[str, tuple[str, tuple[int, ...]]]

@@ -63,7 +63,7 @@ class LoadedProblem:
         others: list[Any] = []
 
         def drawn(_: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            others[:] = self._get_inputs()
+            others[:] = self._inputs()
             return tuple(value for value in others if isinstance(value, torch.Tensor))
 
         with self.device:

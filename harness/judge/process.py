@@ -23,6 +23,7 @@ from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
+from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
@@ -258,7 +259,7 @@ class JudgeProcess:
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated:
+        if not emulated and settings.timing != "none":
             self._learn_rates(settings)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
@@ -271,12 +272,12 @@ class JudgeProcess:
                 conversation.expect_ready()
                 self._load(conversation, job.source, problem.form.entry, job)
                 loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, settings)
+                subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
                 self._begin("check")
                 finding = judge(
                     problem,
                     cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
-                    None if emulated else lambda: self._reference(problem, job),
+                    None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
                     plan=self._plan(settings, free_bytes, alone=alone),
@@ -321,6 +322,7 @@ class JudgeProcess:
     def _plan(self, settings: Settings, free_bytes: int, *, alone: bool) -> Plan:
         return Plan(
             budget_s=settings.timing_s,
+            quick=settings.timing == "quick",
             bytes_budget=free_bytes // 4,
             memory_bytes=0 if alone else free_bytes,
             singles=self._hardware.apart,
@@ -451,6 +453,7 @@ class JudgeProcess:
         problem: LoadedProblem,
         settings: Settings,
         compile_mode: CompileMode | None = None,
+        deadlines: Deadlines | None = None,
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
@@ -461,7 +464,15 @@ class JudgeProcess:
             memory_bytes=settings.memory_bytes,
             compile_mode=compile_mode,
             core=self._core,
+            deadlines=deadlines,
         )
+
+    def _deadlines_of(self, job: Job, known: Audit) -> Deadlines | None:
+        """Of a candidate's rounds; None where it is emulated, which may take any time."""
+        if BACKENDS[job.kind].emulates:
+            return None
+        compiles = compiles_when_called(job.source)
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._device.type == "cuda")
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:

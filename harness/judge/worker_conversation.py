@@ -80,11 +80,12 @@ class Conversation:
         request: Go,
         *,
         seconds: float,
+        why: str = "",
         descriptors: Sequence[int] = (),
         spin_s: float = 0.0,
         stop: Callable[[], None] = lambda: None,
     ) -> Done:
-        """Have a round called and wait for its end, awake for the first `spin_s`.
+        """Have a round called and wait for its end, awake for the first `spin_s`. `why` says how `seconds` came about.
 
         `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
         """
@@ -93,7 +94,7 @@ class Conversation:
         self._send(request, descriptors)
         deadline = time.monotonic() + seconds
         while True:
-            frame = self._frame(deadline, seconds, "go", spin_s)
+            frame = self._frame(deadline, seconds, f"go: {why}" if why else "go", spin_s)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
