@@ -64,6 +64,8 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
 _FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_ORDERS_S = 20.0
+"""What calling an emulated candidate's trials again in other orders of threads may take, and one such call."""
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -233,6 +235,7 @@ class JudgeProcess:
                         trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
+                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
                 )
             except BuildRefused as refused:
                 verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)

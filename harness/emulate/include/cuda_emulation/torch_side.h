@@ -6,6 +6,7 @@
 #include "runtime.h"
 
 #ifdef CUDA_EMULATION_OVER_TORCH
+#include "guarded_allocator.h"
 namespace at {
 template <typename T>
 struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone, and the slim headers do it themselves
