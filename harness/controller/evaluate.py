@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
+from harness.controller.races import flags_of_races
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import HarnessError, MachineError, SandboxError
 from harness.intake import extract
@@ -24,6 +25,7 @@ from harness.judge.jobs import Job, Judgement
 from harness.schema import (
     Candidate,
     CandidateRef,
+    Correct,
     Device,
     DeviceKind,
     Extraction,
@@ -192,11 +194,25 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
     evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+    if draft.settings.races:
+        evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
         by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=lambda name: None)
     return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
+
+
+def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Session, on_phase: OnPhase) -> "Evaluated":
+    """The same, with a flag where emulation finds a race in what a GPU found correct."""
+    candidate, record = draft.candidate, evaluated.record
+    on_gpu = draft.kind == "cuda" and candidate is not None and "cuda" in candidate.languages
+    if not on_gpu or candidate is None or not isinstance(record.verdict, Correct):
+        return evaluated
+    with draft.phase("races", on_phase):
+        found = flags_of_races(candidate, draft.problem, draft.settings, session=session, on_phase=lambda name: None)
+    phases_s = {**record.phases_s, "races": draft.phases_s["races"]}
+    return replace(evaluated, record=record.model_copy(update={"flags": (*record.flags, *found), "phases_s": phases_s}))
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:

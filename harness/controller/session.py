@@ -243,10 +243,18 @@ class Session:
         self._guard = threading.Lock()
         self._on_phase = on_phase
         self.free = Turns(self.seats)
+        self._emulating: JudgeSeat | None = None
 
     def free_seat(self, rank: int = NORMAL, *, time_left: TimeLeft = endless) -> AbstractContextManager[JudgeSeat]:
         """A seat that no other thread has; waits until there is one, as `Turns.turn` does."""
         return self.free.turn(rank, time_left=time_left)
+
+    def emulating_seat(self) -> JudgeSeat:
+        """A judge on the host, whatever the devices are; one for all that ask."""
+        with self._guard:
+            if self._emulating is None:
+                self._emulating = JudgeSeat(self.zygote, DeviceChoice("cpu", None))
+            return self._emulating
 
     @property
     def on_gpu(self) -> bool:
@@ -304,7 +312,7 @@ class Session:
             return self._builders[kind, inspected, choice, idle]
 
     def close(self) -> None:
-        for seat in self.seats:
+        for seat in (*self.seats, *filter(None, [self._emulating])):
             seat.close()
 
 

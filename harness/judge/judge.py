@@ -410,9 +410,8 @@ class _Case:
                 continue  # looked for a fault that explains it
             if agrees != (wrong is None) or (wrong is not None and _are_apart(first, again, self._tolerance)):
                 self._explain_race(order, seed)
-                detail = _RACE.format(order=order.kind) + (f". {wrong.detail}" if wrong is not None else "")
-                detail += f". {other.detail[:_DETAIL]}" if isinstance(other, Disagreement) and wrong is None else ""
-                mismatch = wrong.mismatch if wrong is not None else getattr(other, "mismatch", None)
+                mismatch = other.mismatch if isinstance(other, Disagreement) else wrong.mismatch if wrong else None
+                detail = _RACE.format(order=order.kind)
                 raise _WrongAnswer(Wrong(reason="data-race", detail=detail, trial=self.kind, mismatch=mismatch))
             if wrong is None:
                 self._trials += 1

@@ -88,7 +88,8 @@ class Emulation:
         return raised
 
     def _guard(self, library: Any) -> None:
-        if hasattr(library, "cuda_emulation_guard_tensors"):
+        # AddressSanitizer has red zones of its own, and does not see what is done in others.
+        if hasattr(library, "cuda_emulation_guard_tensors") and not hasattr(ctypes.CDLL(None), "__asan_init"):
             library.cuda_emulation_guard_tensors(ctypes.c_bool(True))
             self._allocator = library
 
