@@ -38,8 +38,8 @@ class Settings(Frozen):
     timed rounds of one candidate, but for launch-bound ones (docs/judging.md). `baselines` are the forms of the
     reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels ran. `reject`
     names flags that turn a correct candidate into a rejected one; InputError where it names none. `audit`: whose
-    verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated as well, and flagged
-    where threads race. `memory_bytes` is what one worker may use of host memory.
+    verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated as well, and
+    flagged where threads race. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Races: a candidate that a GPU found correct, once more under emulation, where no order of threads is the usual one."""
+"""Races: a candidate that a GPU found correct, once more under emulation, which orders threads in several ways."""
 
 from harness.controller.preparation import prepare
 from harness.controller.session import OnPhase, Session

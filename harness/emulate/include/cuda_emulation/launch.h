@@ -190,6 +190,7 @@ class GridRun {
 
     // The block that comes at a place of the order: at random, it is a step of a length that meets every block once.
     std::uint64_t block_at(std::uint64_t place, Schedule::Kind order) const {
+        if (__atomic_load_n(&blocks_start_in_order, __ATOMIC_RELAXED)) return place;
         if (order == Schedule::descending) return blocks_ - 1 - place;
         if (order != Schedule::by_warps && order != Schedule::by_threads) return place;
         std::uint64_t step = schedule.seed / 7 % blocks_ | 1;

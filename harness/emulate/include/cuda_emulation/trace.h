@@ -44,6 +44,10 @@ struct Schedule {
 };
 inline Schedule schedule;
 
+// Whether a kernel of this module has called __threadfence, as those do whose blocks wait for blocks before them. CUDA
+// promises no order of blocks, and such kernels rely on the one that there is: from then on blocks start in it.
+inline bool blocks_start_in_order = false;
+
 // What ended the last launch that failed, for those who asked for its schedule: places are offsets of machine code in
 // this module, 0 where there is none.
 struct LastFault {
@@ -174,7 +178,10 @@ class Tracer {
         const std::size_t bytes = static_cast<std::size_t>(end - begin);
         if (bytes == 0 || bytes > kMostTracedBytes) return nullptr;
         for (Kept& kept : kept_)
-            if (kept.begin == begin && kept.end == end) return kept.cells;
+            if (kept.begin == begin && kept.end == end) {
+                kept.used_in = launch_time_;
+                return kept.cells;
+            }
         Kept& kept = kept_[next_kept_++ % kMostTensors];
         if (kept.cells != nullptr && kept.used_in == launch_time_) return nullptr;  // still in use
         if (kept.cells != nullptr) munmap(kept.cells, kept.mapped);
