@@ -39,8 +39,8 @@ class Settings(Frozen):
     "quick" ends once the speed-up lies in one band, but for wins, "none" takes no time at all. `baselines` are the
     forms of the reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels
     ran. `reject` names flags that turn a correct candidate into a rejected one; InputError where it names none.
-    `audit`: whose verdicts from fast builds are asked of stock as well. `memory_bytes` is what one worker may use of
-    host memory.
+    `audit`: whose verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated
+    as well, and flagged where threads race. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)
@@ -52,6 +52,7 @@ class Settings(Frozen):
     extract: ExtractPolicy = "last"
     toolchain: ToolchainChoice = "auto"
     audit: AuditChoice = "sample"
+    races: bool = False
     isolation: Isolation = "auto"
     timeout_s: float = 60.0
     build_timeout_s: float = 600.0

@@ -157,6 +157,11 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         help="Reject who earns this flag: reduced-precision, no-custom-kernel, ...",
     ),
     click.option(
+        "--races",
+        is_flag=True,
+        help="Emulate CUDA that a GPU found correct as well, and flag it where threads race (on with --turns).",
+    ),
+    click.option(
         "--timeout",
         "timeout_s",
         type=click.FloatRange(min=0.1),
@@ -199,6 +204,7 @@ def settings_of(
     baselines: tuple[str, ...],
     trace: str,
     reject: tuple[str, ...],
+    races: bool,
     timeout_s: float,
     timing: tuple[str, float],
     memory_gib: float,
@@ -219,6 +225,7 @@ def settings_of(
             "baselines": baselines or ("eager",),
             "trace": trace,
             "reject": reject,
+            "races": races,
             "timeout_s": timeout_s,
             "timing": timing[0],
             "timing_s": timing[1],

@@ -19,6 +19,7 @@ from harness import logs
 from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
+from harness.controller.races import flags_of_races
 from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
@@ -31,6 +32,7 @@ from harness.languages import LANGUAGES, Language
 from harness.schema import (
     Candidate,
     CandidateRef,
+    Correct,
     Device,
     DeviceKind,
     Extraction,
@@ -267,6 +269,8 @@ def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPha
     with logs.about(draft.log_id):
         evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
         _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
+    if draft.settings.races:
+        evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
@@ -277,6 +281,20 @@ def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPha
 def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
     """Whatever is done, it is told as a phase of this name."""
     return lambda phase: on_phase(name)
+
+
+def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Session, on_phase: OnPhase) -> "Evaluated":
+    """The same, with a flag where emulation finds a race in what a GPU found correct."""
+    candidate, record = draft.candidate, evaluated.record
+    on_gpu = draft.kind == "cuda" and candidate is not None and "cuda" in candidate.languages
+    if not on_gpu or candidate is None or not isinstance(record.verdict, Correct):
+        return evaluated
+    with draft.phase("races", on_phase):
+        found = flags_of_races(
+            candidate, draft.problem, draft.settings, session=session, on_phase=_all_as("races", on_phase)
+        )
+    phases_s = {**record.phases_s, "races": draft.phases_s["races"]}
+    return replace(evaluated, record=record.model_copy(update={"flags": (*record.flags, *found), "phases_s": phases_s}))
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:

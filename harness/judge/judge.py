@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import RaceFound, SubjectFailed
 from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
 from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
 from harness.judge.snapshot import mostly_one_value, rare_places
-from harness.judge.subject import Subject, Trace
+from harness.judge.subject import Round, Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import (
     MIN_ROUNDS,
@@ -44,6 +44,7 @@ from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
 from harness.transport.memory import Arena
+from harness.transport.worker_messages import Order
 
 TRIALS: tuple[tuple[int, str], ...] = (
     (0, "nominal"),
@@ -74,6 +75,9 @@ ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 trials until so many seconds were spent on it."""
 TRACED_CALLS = 3
 _DETAIL = 2_000  # characters of what a disagreement says
+_WATCHED_TIMES = 15
+"""So many times as long a call may take at most while every access of emulated kernels is watched, mostly less."""
+_RACE = "its outputs depend on the order in which threads run: they are others in the order {order!r} than ascending"
 _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
@@ -131,13 +135,15 @@ def judge(
     bench: Bench,
     plan: Plan,
     tolerance: ToleranceName = "scaled",
+    orders_s: float = 0.0,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    `audit` says what is known of the problem. Raises ProblemError where the reference fails on its own inputs,
-    torch.OutOfMemoryError where the judge's own device memory does not suffice.
+    `audit` says what is known of the problem. `orders_s`: seconds to spend on calling the trials of an emulated
+    candidate again, with the threads of its kernels in other orders. Raises ProblemError where the reference fails on
+    its own inputs, torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
-    case = _Case(problem, candidate, bench, audit, tolerance)
+    case = _Case(problem, candidate, bench, audit, tolerance, orders_s)
     measured: Measured | None = None
     trace: Trace | None = None
     try:
@@ -148,6 +154,8 @@ def judge(
             verdict = case.correct()
     except _WrongAnswer as wrong:
         verdict, measured = wrong.verdict, None
+    except RaceFound as race:
+        verdict, measured = Wrong(reason="data-race", detail=race.detail, trial=case.kind), None
     except SubjectFailed as failed:
         verdict = Failed(stage=case.stage, reason=failed.reason, detail=failed.detail, log=failed.log)
         measured = None
@@ -168,7 +176,13 @@ class _Case:
     """One candidate under judgement: the state that trials and timing share."""
 
     def __init__(
-        self, problem: LoadedProblem, candidate: Subject, bench: Bench, audit: Audit, tolerance: ToleranceName
+        self,
+        problem: LoadedProblem,
+        candidate: Subject,
+        bench: Bench,
+        audit: Audit,
+        tolerance: ToleranceName,
+        orders_s: float,
     ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
         self._audit, self._tolerance = audit, tolerance
@@ -188,11 +202,14 @@ class _Case:
         self._timed_from_s = 0.0
         self._hint = ""
         self._call_s = 0.0
+        self._orders_s = orders_s
+        self._order_trials = 0
         self._input_bytes = self._output_bytes = 0
         self._together: bool | None = None
         self._tight = False
         self._mostly_one_value = False
         self.stage: Stage = "load"
+        self.kind = "nominal"
         self.phases_s: dict[str, float] = {}
 
     @property
@@ -251,6 +268,7 @@ class _Case:
         A nominal one calls twice on the same inputs. Outputs leave poison behind for those of the next trial.
         """
         assert self._oracle is not None
+        self.kind = kind
         contents = self._contents(kind)
         sets = self._one_slot(contents.get())
         sets.write(0, contents.get())
@@ -271,20 +289,34 @@ class _Case:
         self._mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(expected.like))
         large = contents.large or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
         once = self._oracle.changes_inputs or self._audit.random or large
-        twice = kind == "nominal" and not once
+        twice = kind == "nominal" and not once and not self._orders_s  # there it is called again anyway
         calls = [0, 0] if twice else [0]
-        result = self._candidate.round(calls, seed=seed)
+        result = self._called(calls, seed)
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
-        if not contents.large:
-            self._check_memory(sets, contents, kind)
-        self._check_aliases(sets, outputs, kind)
-        found = self._hold_all(outputs, expected, kind)
+        wrong = None
+        try:
+            if not contents.large:
+                self._check_memory(sets, contents, kind)
+            self._check_aliases(sets, outputs, kind)
+            found = self._hold_all(outputs, expected, kind)
+        except _WrongAnswer as answer:
+            wrong = answer.verdict
+            if not self._orders_s:
+                raise
+        if self._orders_s:
+            self._in_other_orders(contents, sets, expected, outputs[0], wrong, seed)
         self._ask_rounding(found, outputs[0], expected, lambda: self._inputs(contents, sets, 0), kind, "trial")
         del outputs, expected
         self._candidate.release(poison=True)
         if contents.large:  # there is room to draw them again now
             self._check_memory(sets, contents, kind)
+
+    def _called(self, calls: list[int], seed: int) -> Round:
+        """A round of a trial; that of an emulated candidate with its threads in ascending order."""
+        if not self._orders_s:
+            return self._candidate.round(calls, seed=seed)
+        return self._candidate.round(calls, seed=seed, order=Order(kind="ascending"))
 
     def _is_nominal(self, kind: str) -> bool:
         """Whether contents of a kind are nominal ones all the same: what nothing can change."""
@@ -372,6 +404,64 @@ class _Case:
                 raise _WrongAnswer(verdict) from None
             self._bitwise = same(outputs[0], again) and self._bitwise is not False
         return found
+
+    def _in_other_orders(
+        self, contents: Contents, sets: InputSets, expected: Expected, first: Any, wrong: Wrong | None, seed: int
+    ) -> None:
+        """Call a trial again with the threads of kernels in other orders, none of which may decide on the outputs.
+
+        `first` is what it gave in ascending order, `wrong` what was found of that. In one of the orders every access is
+        watched. Raises `_WrongAnswer`, and SubjectFailed where what is watched shows a fault.
+        """
+        assert self._oracle is not None
+        self._order_trials += 1
+        call_s = self._call_s
+        for order in self._orders():
+            costs_s = call_s * (_WATCHED_TIMES if order.watch != "nothing" else 1)
+            if costs_s > self._orders_s:
+                continue
+            if self._oracle.changes_inputs:
+                contents.forget()
+                sets.write(0, contents.get())
+            sets.reveal()
+            self._candidate.release(poison=True)
+            started = time.monotonic()
+            self._candidate.round([0], seed=seed, order=order)
+            again = self._candidate.outputs([0], like=expected.like)[0]
+            other = compare(again, expected, self._tolerance)
+            agrees = not isinstance(other, Disagreement)
+            if wrong is not None and wrong.reason not in ("values", "non-finite"):
+                continue  # looked for a fault that explains it
+            if agrees != (wrong is None) or (wrong is not None and _are_apart(first, again, self._tolerance)):
+                self._explain_race(order, seed)
+                mismatch = other.mismatch if isinstance(other, Disagreement) else wrong.mismatch if wrong else None
+                detail = _RACE.format(order=order.kind)
+                raise _WrongAnswer(Wrong(reason="data-race", detail=detail, trial=self.kind, mismatch=mismatch))
+            if wrong is None:
+                self._trials += 1
+                self._bitwise = same(first, again) and self._bitwise is not False
+            self._orders_s = max(1e-9, self._orders_s - (time.monotonic() - started))
+        if wrong is not None:
+            raise _WrongAnswer(wrong)
+
+    def _orders(self) -> tuple[Order, Order]:
+        """Two orders besides the ascending one; the one that is watched changes from trial to trial."""
+        first = self._order_trials % 2
+        watch: tuple[Literal["faults", "nothing"], ...] = ("faults", "nothing")
+        at_random: Literal["by-warps", "by-threads"] = "by-warps" if self._order_trials % 4 > 1 else "by-threads"
+        return (
+            Order(kind="descending", seed=secrets.randbits(63), watch=watch[first]),
+            Order(kind=at_random, seed=secrets.randbits(63), watch=watch[1 - first]),
+        )
+
+    def _explain_race(self, order: Order, seed: int) -> None:
+        """Raises RaceFound where watching every access shows which one it is."""
+        if self._call_s * _WATCHED_TIMES > self._orders_s:
+            return
+        for kind in (order.kind, "ascending"):
+            with _unless_a_race():
+                strictly = Order(kind=kind, seed=order.seed, watch="strictly")
+                self._candidate.round([0], seed=seed, order=strictly)
 
     def _ask_rounding(
         self, found: Agreement, output: Any, expected: Expected, inputs: Callable[[], list[Any]], kind: str, phase: str
@@ -647,6 +737,22 @@ class _Case:
             yield
         finally:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+
+
+def _are_apart(first: Any, again: Any, tolerance: ToleranceName) -> bool:
+    """Whether two outputs differ from each other by more than one may from the reference."""
+    return isinstance(compare(again, Expected(like=first, exact=first), tolerance), Disagreement)
+
+
+@contextmanager
+def _unless_a_race() -> Iterator[None]:
+    """Let what the subject fails at pass, unless a race was found."""
+    try:
+        yield
+    except RaceFound:
+        raise
+    except SubjectFailed:
+        return
 
 
 def verified_calls(calls: int, rounds: int, least: int = MIN_ROUNDS) -> int:

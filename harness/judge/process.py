@@ -76,6 +76,8 @@ _FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blam
 _ASK_EVERY_S = 0.25
 """So often at most the controller is asked within a phase whether to go on: an answer takes it some tenths of a
 millisecond, and longer on a machine whose cores are all busy."""
+_ORDERS_S = 20.0
+"""What calling an emulated candidate's trials again in other orders of threads may take, and one such call."""
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -282,6 +284,7 @@ class JudgeProcess:
                     bench=self._bench,
                     plan=self._plan(settings, free_bytes, alone=alone),
                     tolerance=settings.tolerance,
+                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
                 )
             except BuildRefused as no:
                 return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.judge.inputs import InputSets
+from harness.transport.worker_messages import Order
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,10 @@ class Subject(Protocol):
     def wake(self) -> None:
         """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet."""
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.
+
+        `order` is that of the threads of emulated kernels; raises `RaceFound` where it says that they are watched.
 
         `seed` is what torch's generators are seeded with before the first call. `hold`: as soon as the subject says
         that it is done all of its tasks are told to stop. On a device what that may still change is read, on the host

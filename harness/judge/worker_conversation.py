@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from harness.errors import ProtocolError
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import RaceFound, SubjectFailed
 from harness.sandbox import Cause, Exit, Freezer, Policy, Worker, Zygote
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
@@ -189,6 +189,8 @@ class Conversation:
         reasons: dict[str, Reason] = {"build": "compile"}
         reason: Any = reasons.get(message.kind, message.kind)
         named = f"{message.type}: {message.message}" if message.type else message.message
+        if message.kind == "data-race":
+            return RaceFound(_first_line(message.message), message.traceback)
         return SubjectFailed(reason, _first_line(named), message.traceback)
 
     def _died(self) -> SubjectFailed:

@@ -62,6 +62,7 @@ from harness.transport.worker_messages import (
     Done,
     Go,
     HostCopy,
+    Order,
     Prepare,
     Prepared,
     Release,
@@ -204,11 +205,11 @@ class WorkerSubject:
         if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         self._give_contents()
         self._has_contents = False
         self._gathered, self._kept = None, {}
-        request = Go(slots=tuple(slots), seed=seed)
+        request = Go(slots=tuple(slots), seed=seed, order=order)
         gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
         layouts = list(self._layouts.values()) if gathers else []
         places = [self._places(layout, len(slots)) for layout in layouts]

@@ -27,12 +27,13 @@ Reason = Literal[
     "protocol",  # the worker broke the wire's protocol
     "missing",  # no ModelNew
     "ambiguous",  # several candidates where exactly one was asked for
+    "out-of-bounds",  # a kernel touched memory outside of its tensors, seen under emulation
     "device",  # the candidate put the device into a bad state, or a kernel of it failed
     "unsupported",  # something we name but do not do
 ]
 Difference = Literal[
     "values", "structure", "shape", "dtype", "device", "non-finite", "inputs-changed", "aliased-input",
-    "not-repeatable", "parameters",
+    "not-repeatable", "data-race", "parameters",
 ]  # fmt: skip
 
 

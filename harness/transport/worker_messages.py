@@ -94,6 +94,19 @@ class Attend(Frozen):
     say: Literal["attend"] = "attend"
 
 
+class Order(Frozen):
+    """In which order the threads of emulated kernels run: each is one that CUDA allows. `seed` is of what is random.
+
+    `alternating` is ascending and descending by turns, from block to block. `watch`: what ends a kernel, which takes
+    some times as long: `faults` are accesses out of bounds and data races, `strictly` those as well that may be meant
+    (a read of global memory that another thread writes).
+    """
+
+    kind: Literal["alternating", "ascending", "descending", "by-warps", "by-threads"]
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
+    watch: Literal["nothing", "faults", "strictly"] = "nothing"
+
+
 class Go(Frozen):
     """Seed torch, call the model once per slot, wait for the device, answer `Done` or `Raised`: what the clock sees.
 
@@ -104,6 +117,7 @@ class Go(Frozen):
     say: Literal["go"] = "go"
     slots: tuple[int, ...]
     seed: int
+    order: Order | None = None
 
 
 class Describe(Frozen):
@@ -305,7 +319,7 @@ class Raised(Frozen):
     during: Literal["load", "construct", "call"]
     kind: Literal[
         "exception", "syntax", "missing", "out-of-memory", "device-memory", "processes", "open-files", "disk",
-        "build", "device", "exit",
+        "build", "device", "exit", "out-of-bounds", "data-race",
     ]  # fmt: skip
     type: Annotated[str, Field(max_length=1_000)]
     message: Annotated[str, Field(max_length=100_000)]

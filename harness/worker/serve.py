@@ -43,6 +43,7 @@ from harness.transport.worker_messages import (
     HostCopy,
     Load,
     Loaded,
+    Order,
     ParameterShape,
     Prepare,
     Prepared,
@@ -56,6 +57,7 @@ from harness.transport.worker_messages import (
     Traced,
 )
 from harness.worker import capture
+from harness.worker.emulation import Emulation
 from harness.worker.substitute import CudaAsCpu
 from harness.worker.trace import traced
 
@@ -112,6 +114,7 @@ class Server:
         self._outputs: list[Any] = []
         self._host_copies: list[torch.Tensor] = []
         self._substitute: CudaAsCpu | None = None
+        self._emulation: Emulation | None = None
         self._events: tuple[Any, Any] | None = None
         self._spin_s = 0.0
 
@@ -157,6 +160,7 @@ class Server:
         if request.emulate:
             self._substitute = CudaAsCpu()
             self._substitute.__enter__()
+            self._emulation = Emulation(request.source)
         capture.install(self._build)
         Path(_SOURCE_FILE).write_text(request.source)
         module = types.ModuleType("candidate")
@@ -189,7 +193,10 @@ class Server:
         if answer.artifact is None:
             assert answer.failure is not None
             raise capture.BuildFailed(request.name, answer.failure)
-        return _own_copy(answer.artifact, frame.descriptors)
+        artifact = _own_copy(answer.artifact, frame.descriptors)
+        if self._emulation is not None:
+            self._emulation.add(request, artifact)
+        return artifact
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
         (descriptor,) = descriptors
@@ -234,6 +241,8 @@ class Server:
     def _prepare(self, request: Prepare) -> Prepared:
         tensor = self._tensor_in(request.arena)
         self._inputs = [decode(slot, tensor) for slot in request.slots]
+        if self._emulation is not None:
+            self._emulation.know_inputs(_leaves(self._inputs))
         return Prepared()
 
     def _take(self, request: Take) -> Taken:
@@ -271,7 +280,17 @@ class Server:
                 device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None,
             )
 
-        return _blame("call", calls)
+        return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
+
+    def _emulated(self, calls: Callable[[], Done], order: Order | None) -> Done:
+        assert self._emulation is not None
+        self._emulation.run_in(order)
+        try:
+            return _blame("call", calls)
+        except _CandidateError as error:
+            raise _CandidateError(self._emulation.explained(error.raised)) from None
+        finally:
+            self._emulation.run_in(None)
 
     def _describe(self, request: Describe) -> Described:
         handles: dict[int, DeviceHandle] = {}

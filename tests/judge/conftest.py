@@ -16,6 +16,7 @@ from harness.judge.subject import Round, Trace
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
 from harness.transport.values import decode
+from harness.transport.worker_messages import Order
 
 
 class FunctionSubject:
@@ -27,6 +28,7 @@ class FunctionSubject:
         self._inputs: list[list[Any]] = []
         self._outputs: list[Any] = []
         self.rounds = 0
+        self.orders: list[Order] = []
         self.looked_at: list[Mapping[int, Sequence[Any]]] = []
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -53,8 +55,9 @@ class FunctionSubject:
     def settle(self) -> None:
         pass
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         self.rounds += 1
+        self.orders += [order] if order is not None else []
         torch.manual_seed(seed)
         started = time.monotonic()
         with torch.no_grad():
@@ -126,5 +129,20 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         return judge(
             problem, candidate, reference if timed else None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.2)
         )
+
+    return run
+
+
+@pytest.fixture
+def judge_in_orders(bench: Bench) -> Callable[..., tuple[Finding, list[Order]]]:
+    """Judge a function of the inputs and an order, as if its kernels were emulated; and the orders that were asked."""
+
+    def run(source: str, answer: Callable[..., Any], *, orders_s: float = 1e6) -> tuple[Finding, list[Order]]:
+        problem = load_problem("test", source, device=torch.device("cpu"))
+        candidate = FunctionSubject(lambda seed: lambda *inputs: answer(*inputs, candidate.orders[-1]))
+        finding = judge(
+            problem, candidate, None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.1), orders_s=orders_s
+        )
+        return finding, candidate.orders
 
     return run
