@@ -11,7 +11,8 @@ class Audit(Frozen):
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed. `fixed`: what
     `get_inputs` draws is the same each time; `fixed_integers`: places of inputs of whole numbers that are, and are in
-    no order, so that they may be put in another.
+    no order, so that they may be put in another. `unstable` is the share of an output that rounding alone moves by half of
+    its size or more.
     """
 
     findings: tuple[Flag, ...] = ()
@@ -23,6 +24,7 @@ class Audit(Frozen):
     output_bytes: int = 0
     flops: int = 0
     call_s: float = 0.0
+    unstable: float = 0.0
 
     @property
     def warns(self) -> bool:

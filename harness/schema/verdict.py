@@ -69,13 +69,15 @@ class Correct(Frozen):
     """Every trial agreed. `trials` counts the calls whose outputs were compared, timed rounds included.
 
     `repeatable` says whether two calls on equal inputs gave equal bits or only agreed within the tolerance; None
-    where that was not tried.
+    where that was not tried. `left_out` names kinds of inputs on which it was out of tolerance and nothing can be told:
+    rounding alone moves most of the reference's output there.
     """
 
     kind: Literal["correct"] = "correct"
     trials: int
     error: ErrorSummary | None = None
     repeatable: Literal["bitwise", "within-tolerance"] | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class Wrong(Frozen):
