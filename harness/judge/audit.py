@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,9 +21,10 @@ from harness.judge.conditioning import MOST, Other
 from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
+from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
 from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
-from harness.schema.audit import Audit
+from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
 from harness.transport.values import TensorValue, encode, opaque
@@ -89,6 +91,8 @@ class _Auditor:
             call_s=self._call_s,
             unstable=unstable,
         )
+        if not (self._oracle.affordable or random or self._oracle.changes_inputs):
+            facts = facts.model_copy(update={"own_errors": self._own_errors(facts)})
         if not all_finite(expected.like):
             self._find("non-finite", "warn", "the reference's outputs are not all finite on its own inputs")
         if self._oracle.changes_inputs:
@@ -127,6 +131,15 @@ class _Auditor:
         self._find("random", "warn", detail)
         return True
 
+    def _own_errors(self, facts: Audit) -> tuple[OwnError, ...]:
+        """For trials that cannot afford float64."""
+
+        def drawn(kind: str) -> list[Any]:
+            return stressed(self._draw(), kind, secrets.randbits(62))
+
+        draws: dict[str, Callable[[], list[Any]]] = {"nominal": self._draw, **{k: partial(drawn, k) for k in STRESS}}
+        return own_errors(self._oracle, draws, call_s=facts.call_s, flops=facts.flops)
+
     def _agrees_but_for_rounding(self, given: Any, inputs: list[Any], expected: Expected) -> bool:
         if self._agrees(given, expected):
             return True
@@ -142,8 +155,8 @@ class _Auditor:
         share = found.unstable if isinstance(found, Agreement) else 0.0
         if share > MOST:
             detail = (
-                f"rounding alone moves {share:.0%} of an output by half of its size or more, the reference's own "
-                "as anybody's: the tolerance follows it, zeros may pass, and nothing can be learnt from this problem"
+                f"rounding alone moves {share:.0%} of an output by half of its size or more, whoever computes it: "
+                "the tolerance follows it, zeros may pass, and nothing can be learnt from this problem"
             )
             self._find("rounding-noise", "warn", detail)
         return share

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -48,8 +48,9 @@ from harness.judge.timing import (
 )
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
-from harness.schema.verdict import Correct, ErrorSummary, Failed, Mismatch, Stage, Verdict, Wrong
+from harness.schema.verdict import Correct, ErrorSummary, Failed, Mismatch, OracleName, Stage, Verdict, Wrong
 from harness.transport.memory import Arena
+from harness.transport.values import sample_of
 
 TRIALS: tuple[tuple[int, str], ...] = (
     (0, "nominal"),
@@ -128,7 +129,8 @@ class Finding:
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
-    `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
+    `other_weights` says that its first answer was wrong, and that its weights, of the reference's names and shapes, had
+    other values; `reduced` is the relative error of `Agreement.reduced`.
     """
 
     verdict: Verdict
@@ -137,6 +139,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
+    other_weights: bool = False
     phases_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -155,13 +158,15 @@ def judge(
     bench: Bench,
     plan: Plan,
     tolerance: ToleranceName = "scaled",
+    by_name: bool = False,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    `audit` says what is known of the problem. Raises ProblemError where the reference fails on its own inputs,
+    `audit` says what is known of the problem. `by_name`: the candidate is given the reference's weights instead of only
+    the seed that they were drawn with. Raises ProblemError where the reference fails on its own inputs,
     torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
-    case = _Case(problem, candidate, bench, audit, tolerance)
+    case = _Case(problem, candidate, bench, audit, tolerance, by_name=by_name)
     measured: Measured | None = None
     trace: Trace | None = None
     try:
@@ -184,6 +189,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
+        other_weights=case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1,
         phases_s=case.phases_s,
     )
 
@@ -192,10 +198,18 @@ class _Case:
     """One candidate under judgement: the state that trials and timing share."""
 
     def __init__(
-        self, problem: LoadedProblem, candidate: Subject, bench: Bench, audit: Audit, tolerance: ToleranceName
+        self,
+        problem: LoadedProblem,
+        candidate: Subject,
+        bench: Bench,
+        audit: Audit,
+        tolerance: ToleranceName,
+        *,
+        by_name: bool,
     ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
-        self._audit, self._tolerance = audit, tolerance
+        self._audit, self._tolerance, self._by_name = audit, tolerance, by_name
+        self.other_weights = False
         self._arguments = problem.init_arguments()
         self._seeds = [secrets.randbits(62) for _ in range(2)]
         self._oracle: Oracle | None = None
@@ -204,7 +218,10 @@ class _Case:
         self._trials = 0
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
-        self._known_relative: dict[str, float] = {}
+        self._own = {one.kind: one for one in audit.own_errors}
+        self._known_relative = {kind: min(one.relative, MOST_KNOWN_ERROR) for kind, one in self._own.items()}
+        self._oracles: set[OracleName] = set()
+        self._used_own: dict[str, float] = {}
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
         self._left_out: list[str] = []
         self._doubts_s = 0.0
@@ -220,6 +237,10 @@ class _Case:
         self._mostly_one_value = False
         self.stage: Stage = "load"
         self.phases_s: dict[str, float] = {}
+
+    @property
+    def trials(self) -> int:
+        return self._trials
 
     @property
     def reduced(self) -> float:
@@ -250,11 +271,13 @@ class _Case:
             trials=self._trials,
             error=ErrorSummary(
                 relative=found.relative,
-                reference_relative=found.reference_relative,
+                reference_relative=max(found.reference_relative, *self._used_own.values(), 0.0),
                 of_tolerance=found.of_tolerance,
+                oracle=max(self._oracles, key=_WEAKER.index, default="float64"),
             ),
             repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
             left_out=tuple(self._left_out),
+            weights="by-name" if self._by_name else "by-seed",
         )
 
     def _has_weights(self) -> bool:
@@ -268,6 +291,11 @@ class _Case:
         parameters = self._candidate.construct(self._seeds[index])
         self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
         self._weights = index
+        alike = self._oracle.shapes() == parameters
+        if alike and self._by_name:
+            self._candidate.take_weights(self._oracle.weights())
+        drawn = {name: sample_of(value) for name, value in self._oracle.weights().items()} if alike else {}
+        self.other_weights = alike and not self._by_name and drawn != self._candidate.weights
         self._hint = _weights_hint(self._oracle.shapes(), parameters)
         self.stage = "run"
 
@@ -305,6 +333,13 @@ class _Case:
         if not contents.large:
             self._check_memory(sets, contents, kind)
         self._check_aliases(sets, outputs, kind)
+        if expected.exact is expected.like:
+            expected = replace(expected, known_relative=self._known_relative.get(kind, 0.0))
+            own = self._own.get(kind)
+            self._oracles.add(own.oracle if own else "as-written")
+            self._used_own[kind] = own.relative if own else 0.0
+        else:
+            self._oracles.add("float64")
         asked = _Asked(kind, partial(self._inputs, contents, sets, 0), seed)
         found = self._hold_all(outputs, expected, asked)
         self._ask_rounding(found, outputs[0], expected, lambda: self._inputs(contents, sets, 0), kind, "trial")
@@ -692,6 +727,7 @@ class _Case:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
 
 
+_WEAKER = get_args(OracleName)
 _FEW = 3  # elements that may be off beside a share of them
 
 

@@ -118,6 +118,19 @@ class Oracle:
             self._again(self.model, inputs, seed)
         return exact, tuple(self._moved(like, inputs, seed, until)) if mixing.found else ()
 
+    @property
+    def affordable(self) -> bool:
+        """Whether later trials may have float64."""
+        return self._affordable
+
+    def as_written(self, inputs: list[Any], seed: int) -> Any:
+        """The outputs as written, for a copy of the inputs; None where it raises."""
+        return self._again(self.model, _copied(inputs), seed)
+
+    def in_float64(self, inputs: list[Any], seed: int) -> Any:
+        """The outputs in float64, however long that takes; None where it has none."""
+        return self._again(self._double, inputs, seed) if self._made_double() else None
+
     def _has_double(self, inputs: list[Any]) -> bool:
         return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
 
@@ -155,8 +168,12 @@ class Oracle:
 
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Parameters and buffers of the reference by name: dtype and shape."""
-        named = [*self.model.named_parameters(), *self.model.named_buffers()]
+        named = self.weights().items()
         return {name: (str(value.dtype).removeprefix("torch."), tuple(value.shape)) for name, value in named}
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Parameters and buffers of the reference by name, as they are now."""
+        return dict([*self.model.named_parameters(), *self.model.named_buffers()])
 
     def _doubled(self, inputs: list[Any]) -> list[Any] | None:
         """The inputs in float64, and the model beside; None where float64 is not to be had, or not affordable."""

@@ -50,7 +50,7 @@ from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
 from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
-from harness.schema.verdict import Correct, Failed, Rejected, Verdict
+from harness.schema.verdict import Correct, Failed, Rejected, Verdict, Wrong
 from harness.settings import Settings
 from harness.transport import Channel, Closed
 from harness.transport.memory import CopiedArena, DeviceArena, HostArena
@@ -190,7 +190,12 @@ class JudgeProcess:
             f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
         )
 
-    def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
+    def _judge_once(self, job: Job, *, alone: bool = False, by_name: bool = False) -> Judgement:
+        """One judgement by a worker of its own; a second by another, where the first draws weights otherwise.
+
+        That one is given the reference's by name, under other seeds. It knows nothing of the first, whose verdict
+        stands unless the second is better.
+        """
         settings = job.settings
         emulated = job.kind == "cpu-emulated"
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
@@ -233,6 +238,7 @@ class JudgeProcess:
                         trace=settings.traced,
                     ),
                     tolerance=settings.tolerance,
+                    by_name=by_name,
                 )
             except BuildRefused as refused:
                 verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
@@ -264,6 +270,9 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
+        if finding.other_weights:
+            again = self._judge_once(job, alone=alone, by_name=True)
+            return judgement if isinstance(again.verdict, Wrong | Failed) else again
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 
     def _wait(self) -> dict[str, float]:
