@@ -43,7 +43,7 @@ from harness.judge.subject import Subject
 from harness.judge.timing import Plan
 from harness.judge.worker_conversation import BuildRefused, Conversation, conversing
 from harness.judge.worker_subject import WorkerSubject
-from harness.judge.workload_sizes import sized
+from harness.judge.workload_sizes import original_sizes, sized
 from harness.sandbox import Policy, Worker, Zygote
 from harness.schema.audit import Audit
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
@@ -164,8 +164,26 @@ class JudgeProcess:
                 judgement = judgement.model_copy(
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
+        judgement = self._at_original_size(job, judgement)
         outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
         return self._judge_once(job) if outside else judgement
+
+    def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
+        """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.
+
+        Only being correct there counts: the original batch may be more than this machine gets through.
+        """
+        verdict = judgement.verdict
+        if not (isinstance(verdict, Wrong) or (isinstance(verdict, Failed) and verdict.reason == "exception")):
+            return judgement
+        emulated = job.kind == "cpu-emulated"
+        wanted = job.settings.workload
+        sizes = original_sizes(job.problem, wanted, judgement.workload, job.source, emulated=emulated)
+        if sizes is None:
+            return judgement
+        larger = job.model_copy(update={"settings": job.settings.model_copy(update={"workload": sizes})})
+        again = self._judge_once(larger)
+        return again if isinstance(again.verdict, Correct | Rejected) else judgement
 
     def _judge_unless_short(self, job: Job) -> Judgement | None:
         """None where the device's memory did not suffice, for the candidate or for the judge."""

@@ -57,7 +57,7 @@ def test_some_rows_are_asked_where_rows_do_not_mix(body):
 
 
 @pytest.mark.usefixtures("no_room")
-@pytest.mark.parametrize("body", ["return (x - x.mean(0)) / x.std(0)", "return x.sum()", "return x.cumsum(0)"])
+@pytest.mark.parametrize("body", ["return (x - x.mean(0)) / x.std(0)", "return x.cumsum(0)"])
 def test_where_rows_mix_inputs_are_moved_by_one_step(body):
     (found,) = asked(body)
     assert found.oracle == "moved-inputs"
