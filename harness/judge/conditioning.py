@@ -63,12 +63,13 @@ class Jittered(TorchDispatchMode):
     """While it is entered, every operator in float64 leaves behind so many `units` of float32 rounding, at random.
 
     Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
-    whose rounding nobody wrote down it is taken to be a few units of the output.
+    whose rounding nobody wrote down it is taken to be a few units of the output. The operands of operators named
+    `coarse` are rounded to tf32 as well, as PyTorch does for convolutions on a GPU.
     """
 
-    def __init__(self, seed: int, units: float) -> None:
+    def __init__(self, seed: int, units: float, coarse: frozenset[str] = frozenset()) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._seed, self._units = seed, units
+        self._seed, self._units, self._coarse = seed, units, coarse
         self.noisy = False
         """Whether any operator rounded."""
         self._chances: dict[torch.device, torch.Generator] = {}
@@ -89,6 +90,8 @@ class Jittered(TorchDispatchMode):
             return out
         self.noisy = True
         size = _size(plain, args, kwargs or {}, first)
+        if plain in self._coarse:
+            size += _of_tf32(plain, args, first)
         noise = self._noise(first) * size
         if plain in NORMS:  # a mean that is rounded shifts all that it is taken off
             noise += self._noise(first.new_zeros(())) * UNIT * math.sqrt(float(first.square().mean()))
@@ -116,6 +119,29 @@ def _size(plain: str, args: Sequence[Any], kwargs: dict[str, Any], first: torch.
         terms = min(LONGEST, args[0].shape[args[1]] if args[0].dim() else 1)
         size += UNIT * math.sqrt(terms) * math.sqrt(float(first.square().mean()))
     return size
+
+
+TF32 = 2.0**-11 * math.sqrt(2 / 3)
+"""The root mean square of what rounding two factors to ten bits leaves of a product, as a share of it."""
+
+
+def _of_tf32(plain: str, args: Sequence[Any], first: torch.Tensor) -> torch.Tensor:
+    """The root mean square of what is left where both operands of a product or a convolution are rounded to tf32."""
+    if plain in CONVOLUTIONS:
+        value, weight, _, *rest = args[:9]
+        squares = torch.convolution(value.square(), weight.square(), None, *rest)
+    else:
+        left, right = args[PRODUCTS[plain] : PRODUCTS[plain] + 2]
+        squares = (left.square() @ right.square()).reshape(first.shape)
+    return squares.clamp_min_(0.0).sqrt_().mul_(TF32)
+
+
+def in_tf32(device: torch.device) -> frozenset[str]:
+    """The operators that PyTorch computes in tf32 on a device, as it is set: by default convolutions on a GPU."""
+    if device.type != "cuda":
+        return frozenset()
+    convolutions = CONVOLUTIONS if torch.backends.cudnn.allow_tf32 else frozenset()
+    return convolutions | (frozenset(PRODUCTS) if torch.backends.cuda.matmul.allow_tf32 else frozenset())
 
 
 class Mixes(TorchDispatchMode):

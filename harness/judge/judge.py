@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import torch
 
-from harness.judge.conditioning import MOST
+from harness.judge.conditioning import MOST, Other
 from harness.judge.correctness import (
     REDUCED_ERROR_FACTOR,
     Agreement,
@@ -79,7 +79,7 @@ OFTEN_FLOAT64_SECONDS = 0.1
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 """It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
 trials until so many seconds were spent on it."""
-DOUBT_S, DOUBTS_S = 2.0, 8.0
+DOUBT_S, DOUBTS_S = 1.0, 20.0
 """How rounding moves the reference is asked of a call that is out of tolerance for so long, of all of them together for
 so long; then what is known of the kind of contents counts."""
 MOST_KNOWN_ERROR = 0.05
@@ -108,14 +108,18 @@ class Bench:
     take: Callable[[], None] = _as_it_is
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Asked:
-    """Of which contents something is held: their kind, how they are had again, and under which seed the call ran."""
+    """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
+
+    `others` is what `Oracle.others` says of them, once it was asked.
+    """
 
     kind: str
     inputs: Callable[[], list[Any]]
     seed: int
     timed: bool = False
+    others: tuple[Any, tuple[Other, ...]] | None = None
 
     @property
     def trial(self) -> str:
@@ -478,7 +482,9 @@ class _Case:
         if self._doubts_s > DOUBTS_S:
             return Agreement() if self._unstable.get("nominal", 0.0) > MOST else found
         started = time.monotonic()
-        exact, others = self._oracle.others(expected.like, asked.inputs(), seed=asked.seed, seconds=DOUBT_S)
+        if asked.others is None:
+            asked.others = self._oracle.others(expected.like, asked.inputs(), seed=asked.seed, seconds=DOUBT_S)
+        exact, others = asked.others
         self._doubts_s += time.monotonic() - started
         if not others:
             return found

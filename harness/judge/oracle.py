@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.errors import ProblemError
-from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, moved
+from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, in_tf32, moved
 from harness.judge.correctness import Expected
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Operators, coarse
@@ -150,7 +150,7 @@ class Oracle:
         for count, units in enumerate(SCALES):
             if count >= FEWEST_OTHERS and time.monotonic() > until:
                 return
-            mode = Jittered(secrets.randbits(62), units)
+            mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
             with mode:
                 outputs = self._again(self._double, inputs, seed)
             if not mode.noisy:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from harness.judge.conditioning import moved
-from harness.judge.correctness import Agreement, Expected, all_finite, compare
+from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.oracle import FLOAT64_BYTES, Oracle
 from harness.judge.tensors import leaves
 from harness.schema.audit import OwnError
@@ -82,7 +82,9 @@ class _Asker:
                 continue
             self._cost_s[name] = time.monotonic() - started
             found = compare(expected.like, expected)
-            return OwnError(kind=kind, relative=found.reference_relative, oracle=name) if _agrees(found) else None
+            if isinstance(found, Disagreement):
+                return None
+            return OwnError(kind=kind, relative=found.reference_relative, oracle=name)
         return None
 
     def _in_time(self, seconds: float) -> bool:
@@ -164,7 +166,7 @@ class _Asker:
                 return [value[taken] if place in places else value for place, value in enumerate(given)]
 
             alone = self._oracle.as_written(rows(inputs), 1)
-            if alone is not None and _agrees(_compared(alone, self._taken(like))):
+            if alone is not None and isinstance(_compared(alone, self._taken(like)), Agreement):
                 return rows
         return None
 
@@ -180,10 +182,6 @@ def _held(like: Any, exact: Any, *, wide: bool = True) -> Expected | None:
         return None
     shapes = [[tuple(leaf.shape) for leaf in leaves(value)] for value in (like, exact)]
     return Expected(like=like, exact=exact) if shapes[0] == shapes[1] and type(like) is type(exact) else None
-
-
-def _agrees(found: Any) -> bool:
-    return isinstance(found, Agreement)
 
 
 def _elements(inputs: Any, like: Any) -> int:

@@ -127,7 +127,7 @@ class WorkerSubject:
         self._copied_bytes = 0
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
-        self.weights: dict[str, str] = {}
+        self.weights: abc.Mapping[str, str] = {}
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
@@ -150,8 +150,6 @@ class WorkerSubject:
     def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
         values, arena = self._shared(weights)
         self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
-        if arena is not None:
-            self._talk.ask(Detach(arena=arena), Released)
 
     def attach(self, sets: InputSets) -> None:
         self._thaw()

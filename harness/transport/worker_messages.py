@@ -74,7 +74,10 @@ class Construct(Frozen):
 
 
 class TakeWeights(Frozen):
-    """Copy these tensors, by name, over the model's parameters and buffers. Answer: `Taken` or `Raised`."""
+    """Copy these tensors, by name, over the model's parameters and buffers, and unmap the arena that they lie in.
+
+    Answer: `Taken` or `Raised`.
+    """
 
     say: Literal["take-weights"] = "take-weights"
     values: Value

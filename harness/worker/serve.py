@@ -232,6 +232,10 @@ class Server:
                     named[name].copy_(value)
                 if self._device.type == "cuda":
                     _synchronize()
+            values.clear()
+            if request.arena is not None:
+                del self._bases[request.arena]
+                self._arenas.pop(request.arena).close()
             return Taken()
 
         return _blame("construct", take)

@@ -3,6 +3,11 @@
 import pytest
 import torch
 
+from harness.judge.audit import audit
+from harness.judge.conditioning import Jittered, Movable, Other, forgiven, in_tf32, moved
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.problem import load_problem
+
 HEAD = """
 import torch
 import torch.nn as nn
@@ -226,3 +231,145 @@ def test_an_honest_twin_that_adds_in_another_order_is_correct(judge_function, na
 def test_a_planted_bug_is_caught_where_rounding_decides_much(judge_function, name):
     body, _, wrong = CASES[name]
     assert judge_function(source(body), twin(wrong), models=True).verdict.kind == "wrong"
+
+
+def noise_of(work, units=1.0, coarse=frozenset()):
+    """The root mean square of what the jitter leaves, relative."""
+    exact = work()
+    mode = Jittered(3, units, coarse)
+    with mode:
+        found = work()
+    return float((found - exact).square().mean().sqrt() / exact.square().mean().sqrt()), mode.noisy
+
+
+def test_jitter_is_of_the_size_of_float32s_rounding_and_follows_its_units():
+    a, b = torch.randn(64, 128, dtype=torch.float64), torch.randn(128, 32, dtype=torch.float64)
+    one, _ = noise_of(lambda: a @ b)
+    four, _ = noise_of(lambda: a @ b, units=4.0)
+    assert 1e-8 < one < 1e-6
+    assert 3 < four / one < 5
+
+
+@pytest.mark.parametrize(
+    "work", [lambda a: torch.relu(a), lambda a: a.round() * 2, lambda a: a.sort(-1)[0], lambda a: a.round().sum(-1)]
+)
+def test_what_float32_holds_exactly_is_not_jittered(work):
+    value = torch.randn(50, 20).double()
+    noise, noisy = noise_of(lambda: work(value) + 0)
+    assert (noise, noisy) == (0.0, False)
+
+
+def test_operators_that_the_reference_computes_in_tf32_are_as_coarse_as_that():
+    x, w = torch.randn(2, 8, 16, 16, dtype=torch.float64), torch.randn(8, 8, 3, 3, dtype=torch.float64)
+    coarse, _ = noise_of(lambda: torch.conv2d(x, w), coarse=frozenset({"convolution"}))
+    assert 2e-4 < coarse < 6e-4
+    assert in_tf32(torch.device("cpu")) == frozenset()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_inputs_move_by_one_step_equal_values_alike_and_zeros_not_at_all(dtype):
+    value = torch.tensor([0.0, 1.5, 1.5, -3.25, float("inf"), float("nan"), 7.0], dtype=dtype)
+    seen = set()
+    for seed in range(20):
+        (found, text) = moved([value, "a"], seed, 1)
+        assert text == "a"
+        assert found[0] == 0
+        assert found[1] == found[2]
+        assert found[4] == float("inf")
+        assert found[5].isnan()
+        assert float((found[1] - 1.5).abs()) <= 1.5 * torch.finfo(dtype).eps
+        seen.add(float(found[3]))
+    assert len(seen) == 3
+
+
+def agreed(actual, exact, *others):
+    like = exact.float() if exact.is_floating_point() else exact
+    return compare(actual, Expected(like, exact, others=tuple(Other(one, 1.0) for one in others)))
+
+
+def test_an_element_may_be_off_where_samples_move_it_and_nowhere_else():
+    exact = torch.ones(100, dtype=torch.float64)
+    flipped = exact.clone()
+    flipped[7] = -1
+    actual = flipped.float()
+    assert isinstance(agreed(actual, exact, flipped, flipped), Agreement)
+    actual[9] = -1
+    assert agreed(actual, exact, flipped, flipped).mismatch.worst_index == (9,)
+    assert isinstance(agreed(actual, exact, exact, exact), Disagreement)
+
+
+def test_as_many_more_as_one_sample_alone_moved_are_forgiven_in_part():
+    exact = torch.ones(1000, dtype=torch.float64)
+    samples = []
+    for start in range(4):
+        one = exact.clone()
+        one[start * 10 : start * 10 + 5] = -1
+        samples.append(one)
+    assert forgiven(20, 5) == 12
+    actual = exact.float()
+    actual[500:512] = -1
+    assert isinstance(agreed(actual, exact, *samples), Agreement)
+    actual[512] = -1
+    assert isinstance(agreed(actual, exact, *samples), Disagreement)
+
+
+def test_integers_may_differ_where_samples_do():
+    exact = torch.arange(50)
+    other = exact.clone()
+    other[3] = 49
+    actual = exact.clone()
+    actual[3] = 17
+    assert isinstance(agreed(actual, exact, other, other), Agreement)
+    actual[4] = 17
+    assert isinstance(agreed(actual, exact, other, other), Disagreement)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+def test_what_no_rounding_explains_is_wrong_where_everything_moves(value):
+    exact = torch.randn(200, dtype=torch.float64)
+    samples = [torch.randn(200, dtype=torch.float64) for _ in range(4)]
+    assert isinstance(agreed(torch.randn(200), exact, *samples), Agreement)
+    assert isinstance(agreed(torch.full((200,), value), exact, *samples), Disagreement)
+
+
+def test_the_share_that_is_lost_counts_elements_that_move_by_their_own_size():
+    exact = torch.ones(100, dtype=torch.float64)
+    other = exact.clone()
+    other[:30] = -1
+    other[30:60] += 1e-3
+    movable = Movable(1e-4, 1.0, ((other, 1.0), (other, 1.0)))
+    movable.look(exact.float(), exact, torch.float64, 1 << 20)
+    assert movable.share == 0.3
+    assert 5e-3 < movable.most < 7e-3
+
+
+WELL_CONDITIONED = {
+    "a tenth of a per cent": lambda x, w, book: x @ w * 1.001,
+    "bfloat16": lambda x, w, book: (x.bfloat16() @ w.bfloat16()).float(),
+    "one element": lambda x, w, book: (x @ w).index_fill(1, torch.tensor([5]), 0.0),
+    "zeros": lambda x, w, book: torch.zeros(len(x), 48),
+}
+
+
+@pytest.mark.parametrize("name", WELL_CONDITIONED)
+def test_doubt_helps_nobody_on_a_product(judge_function, name):
+    assert (
+        judge_function(source("return x @ self.w"), twin(WELL_CONDITIONED[name]), models=True).verdict.kind == "wrong"
+    )
+
+
+def test_noise_is_called_so_by_the_audit_and_named_in_the_verdict(judge_function):
+    body, _, _ = CASES["a mean of normalised values"]
+    problem = load_problem("p", source(body), device=torch.device("cpu"))
+    found = audit(problem)
+    assert "rounding-noise" in {finding.rule for finding in found.findings}
+    assert found.unstable > 0.5
+    zeros = judge_function(source(body), twin(lambda x, w, book: torch.zeros(len(x) // 8)), models=True).verdict
+    assert zeros.kind == "correct"
+    assert "nominal" in zeros.left_out
+
+
+def test_a_product_is_no_noise():
+    found = audit(load_problem("p", source("return x @ self.w"), device=torch.device("cpu")))
+    assert "rounding-noise" not in {finding.rule for finding in found.findings}
+    assert found.unstable == 0
