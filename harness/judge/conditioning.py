@@ -34,6 +34,9 @@ EXPLAINED = 8.0
 rounding makes it differ from float64."""
 FACTOR = 6.0
 """An element that moves may be off by so many times what it moved in the worst sample, for each unit of rounding."""
+CHANCE = 10.0
+"""Where noise is of one size the worst of eight samples is hardly anywhere less than a tenth of the median: an element
+that moves by a tenth of the median is taken to move by all of it."""
 WIDEST = 2.0
 """And by no more than so many times what any element of the output moved."""
 ILL = 10.0
@@ -264,7 +267,8 @@ class Movable:
         moves, _ = self.moves(want, samples)
         still = ~self._counts(moves, want)
         unknown = moves.isposinf()
-        allowed = moves.clamp_min_(self.typical).mul_(FACTOR).clamp_max_(WIDEST * self.widest)
+        least = (moves * CHANCE).clamp_max_(self.typical)
+        allowed = torch.maximum(moves, least).mul_(FACTOR).clamp_max_(WIDEST * self.widest)
         return allowed.masked_fill_(unknown, math.inf).masked_fill_(still, 0.0)
 
     @property

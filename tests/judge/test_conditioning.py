@@ -6,6 +6,7 @@ import torch
 from harness.judge.audit import audit
 from harness.judge.conditioning import Jittered, Movable, Other, forgiven, in_tf32, moved
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
 
 HEAD = """
@@ -373,3 +374,20 @@ def test_a_product_is_no_noise():
     found = audit(load_problem("p", source("return x @ self.w"), device=torch.device("cpu")))
     assert "rounding-noise" not in {finding.rule for finding in found.findings}
     assert found.unstable == 0
+
+
+@pytest.mark.parametrize("name", ["a sign", "a mean of normalised values", "a top-k"])
+def test_an_honest_twin_is_timed_as_well(judge_function, name):
+    body, honest, _ = CASES[name]
+    finding = judge_function(source(body), twin(honest), models=True, timed=True)
+    assert finding.verdict.kind == "correct", f"{finding.verdict.trial}: {finding.verdict.detail}"
+    assert finding.timing is not None
+
+
+def test_too_little_memory_to_ask_excuses_nobody(judge_function, monkeypatch):
+    def others(*_, **__):
+        raise torch.OutOfMemoryError("too much")
+
+    monkeypatch.setattr(Oracle, "others", others)
+    verdict = judge_function(source("return x @ self.w"), twin(lambda x, w, book: x @ w + 1), models=True).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
