@@ -1,5 +1,6 @@
 """The engine over a session that needs no device: order, cancelling, deadlines, faults, the end."""
 
+import asyncio
 import contextlib
 import os
 import random
@@ -226,6 +227,7 @@ def test_whoever_waits_for_its_own_is_never_refused(engines: MakeEngine) -> None
     with pytest.raises(BusyError):
         engine.submit(ask("answer"))
     assert said(engine.evaluate(ask("answer"))) == "of answer"
+    assert [number for number, _ in engine.stream([(3, ask("answer"))])] == [3]
 
 
 def test_a_fault_is_raised_where_it_is_asked_and_the_next_is_judged(engine: FakeEngine) -> None:
@@ -413,32 +415,55 @@ def test_a_fork_has_one_clear_error_and_ends_nothing(engine: FakeEngine) -> None
 
 
 def test_of_many_callers_who_cancel_and_come_too_late_each_gets_its_own(engine: FakeEngine) -> None:
-    chance, futures = random.Random(2), {}
-    guard = threading.Lock()
+    """64 threads and 64 tasks of an event loop ask for what names itself, in no order."""
+    chance, guard = random.Random(2), threading.Lock()
+    found: dict[int, str] = {}
+    given_up: set[int] = set()
 
-    def caller(numbers: range) -> None:
+    def submitted(number: int) -> "Future[Evaluated]":
+        deadline_s = chance.choice([None, None, 0.001, 60])
+        priority = chance.choice(list(RANKS))
+        return engine.submit(ask(f"answer {number}", priority=priority, deadline_s=deadline_s))
+
+    def keep(number: int, outcome: str | None) -> None:
+        with guard:
+            if outcome is None:
+                given_up.add(number)
+            else:
+                found[number] = outcome
+
+    def in_a_thread(numbers: range) -> None:
         for number in numbers:
-            deadline_s = chance.choice([None, None, 0.001, 5])
-            with contextlib.suppress(BusyError):
-                future = engine.submit(ask(f"answer {number}", deadline_s=deadline_s))
-                if chance.random() < 0.3:
-                    wait([future], timeout=chance.uniform(0, 0.002), return_when=FIRST_COMPLETED)
-                    future.cancel()
-                with guard:
-                    futures[number] = future
+            future = submitted(number)
+            if chance.random() < 0.3:
+                wait([future], timeout=chance.uniform(0, 0.002), return_when=FIRST_COMPLETED)
+                future.cancel()
+            try:
+                keep(number, said(future.result(60)))
+            except (CancelledError, HarnessError):
+                keep(number, None)
 
-    threads = [threading.Thread(target=caller, args=(range(n, 2000, 16),)) for n in range(16)]
+    async def in_a_task(numbers: range) -> None:
+        for number in numbers:
+            patience_s = chance.choice([None, None, 0.001, 0.01])
+            try:
+                keep(number, said(await asyncio.wait_for(asyncio.wrap_future(submitted(number)), patience_s)))
+            except (TimeoutError, HarnessError):
+                keep(number, None)
+
+    async def tasks() -> None:
+        await asyncio.gather(*(in_a_task(range(n, 1000, 64)) for n in range(64)))
+
+    threads = [threading.Thread(target=in_a_thread, args=(range(1000 + n, 2000, 64),)) for n in range(64)]
     for thread in threads:
         thread.start()
+    asyncio.run(tasks())
     for thread in threads:
         thread.join()
     assert engine.drain(60)
-    found = {}
-    for number, future in futures.items():
-        with contextlib.suppress(CancelledError, HarnessError):
-            found[number] = said(future.result(0))
-    assert len(found) > 100
+    assert found.keys() | given_up == set(range(2000))
     assert found == {number: f"of answer {number}" for number in found}
+    assert len(found) > 100
     assert engine._open == engine._waiting == set()
     assert engine._seats._waiting == engine._cores._waiting == []
 
