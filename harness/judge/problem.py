@@ -54,6 +54,24 @@ class LoadedProblem:
             inputs = self._ask(self._inputs, f"{self.form.inputs}()")
         return [self._settled(value) for value in inputs]
 
+    def draw_together(self, seed: int, calls: int) -> list[Any]:
+        """Fresh inputs of so many calls under `seed`, drawn at once: each tensor has a leading dimension of calls.
+
+        What is no tensor is as of one call. Raises what torch.vmap refuses: `together` finds out whether it does.
+        """
+        seed_everything(seed)
+        others: list[Any] = []
+
+        def drawn(_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            others[:] = self._get_inputs()
+            return tuple(value for value in others if isinstance(value, torch.Tensor))
+
+        with self.device:
+            call = torch.arange(calls)
+            found = iter(torch.vmap(drawn, randomness="different")(call))
+        inputs = [next(found) if isinstance(value, torch.Tensor) else value for value in others]
+        return [self._settled(value) for value in inputs]
+
     def model(self, seed: int, arguments: list[Any]) -> torch.nn.Module:
         """The reference with the weights of `seed`, in the precision, on the device."""
         torch.manual_seed(seed)

@@ -45,6 +45,7 @@ from harness.judge.statistics import (
     with_repeatability,
 )
 from harness.judge.subject import Subject, Unsettled
+from harness.judge.together import Together
 from harness.schema.record import Conditions, Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
@@ -68,6 +69,8 @@ SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
 """So many in a row where memory is tight and a turn costs more than they."""
 ALONE_ROUNDS = 8
+"""So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
+ROUNDS_OF_A_KIND = 2
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
@@ -185,7 +188,9 @@ class Written:
     kind: str
 
 
-Mark = Callable[[Subject, Sequence[Written]], frozenset[int]]
+Draw = Callable[[str, int], Together | Sequence[Contents]]
+"""Makes the contents of a round: of a kind, for so many calls."""
+Mark = Callable[[Side, Sequence[Written]], frozenset[int]]
 """Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
@@ -219,7 +224,7 @@ def measure(
     candidate: Side,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -228,15 +233,17 @@ def measure(
     verify: Verify | None = None,
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
-    mark: Mark = lambda subject, written: frozenset(),
+    mark: Mark = lambda side, written: frozenset(),
+    proceed: Callable[[], None] = lambda: None,
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
 
-    `draw` makes the arguments of one call of a kind: `base`, or one of `kinds`, which half of the rounds have where
+    `draw` makes the contents of a round of a kind: `base`, or one of `kinds`, which half of the rounds have where
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw.
-    `tight`: what both need does not fit into memory. Raises `SubjectFailed` where a subject fails.
+    `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
+    nobody waits for the rest. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
         clock = _Clock(candidate, base, draw, device, verify, intact, choose)
@@ -247,6 +254,7 @@ def measure(
         turns.take_singles()
         started = time.monotonic()
         while not turns.suffice(time.monotonic() - started):
+            proceed()
             turns.block()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
@@ -298,9 +306,10 @@ class _Turns:
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
-                if self._turn_to(side):
-                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._turn_to(side)
                 for _ in range(at_once):
+                    if self._tight:
+                        self._clock.single(side, None, look=True)  # which asks for the memory anew
                     self._clock.single(side, samples)
 
     def block(self) -> None:
@@ -351,13 +360,11 @@ class _Turns:
             self._clock.round(side, kind, None, look=True)  # which asks for the memory anew
         self._clock.round(side, kind, samples, look=look)
 
-    def _turn_to(self, side: Side) -> bool:
-        """Let a side have its turn. Whether the other gave its memory back for that, as it does where it is tight."""
-        gives_back = self._tight and self._last is not side
-        if gives_back:
+    def _turn_to(self, side: Side) -> None:
+        """Let a side have its turn. Where memory is tight the other gives its own back for that."""
+        if self._tight and self._last is not side:
             _take_over(side, self._reference if side is self._candidate else self._candidate)
         self._last = side
-        return gives_back
 
     def hand_over_s(self) -> float:
         """What a round of `count` calls takes beyond them."""
@@ -384,7 +391,7 @@ def beside_and_alone(
     measured: Measured,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -399,8 +406,9 @@ def beside_and_alone(
         alone = Samples()
         device.settle()  # the driver clears the memory of a process that has ended
         clock.round(reference, base, None, look=True)
-        for turn in range(ALONE_ROUNDS):
-            clock.round(reference, base, alone)
+        for turn in range(max(ALONE_ROUNDS, ROUNDS_OF_A_KIND * len(kinds))):
+            if turn < ALONE_ROUNDS:
+                clock.round(reference, base, alone)
             if kinds:
                 clock.round(reference, kinds[turn % len(kinds)], alone)
         count = reference.sets.count
@@ -428,12 +436,23 @@ def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -
 
 
 def _slowed(beside: Samples, alone: Samples, hand_over_s: float, count: int) -> Interval:
-    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one."""
+    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one.
+
+    A kind of contents takes what it takes, and the rounds beside had another mixture of kinds than those alone: each
+    round is held against the median of its own kind's rounds alone.
+    """
     before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
+    usual = {
+        kind: median([ms for ms, of in zip(after, alone.kinds, strict=True) if of == kind]) for kind in {*alone.kinds}
+    }
+
+    def of_its_kind(figures: Sequence[float], samples: Samples, nominal: bool) -> list[float]:
+        rounds = zip(figures, samples.kinds, samples.nominal, strict=True)
+        return [ms / usual[kind] for ms, kind, of in rounds if of == nominal and kind in usual]
+
     factors = []
     for nominal in (True, False):
-        then = [ms for ms, of in zip(before, beside.nominal, strict=True) if of == nominal]
-        now = [ms for ms, of in zip(after, alone.nominal, strict=True) if of == nominal]
+        then, now = of_its_kind(before, beside, nominal), of_its_kind(after, alone, nominal)
         if then and now:
             factors.append(ratio_of_medians(then, now))
     return max(factors, key=lambda one: one.low)
@@ -533,7 +552,7 @@ class _Clock:
         self,
         candidate: Side | None,
         base: str,
-        draw: Callable[[str], Contents],
+        draw: Draw,
         device: Device,
         verify: Verify | None,
         intact: Callable[[Side, Sequence[int]], None],
@@ -543,7 +562,7 @@ class _Clock:
         self._verify, self._intact, self._choose = verify, intact, choose
         self._chance = random.SystemRandom()
         self._unsettled = 0
-        self.mark: Mark = lambda subject, written: frozenset()
+        self.mark: Mark = lambda side, written: frozenset()
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -615,9 +634,12 @@ class _Clock:
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        drawn = self._draw(kind, len(order))
+        if isinstance(drawn, Together):
+            side.sets.write_together(order, drawn.get())
+            return [Written(slot, drawn.of(call), kind) for call, slot in enumerate(order)]
         written = []
-        for slot in order:
-            contents = self._draw(kind)
+        for slot, contents in zip(order, drawn, strict=True):
             side.sets.write(slot, contents.get())
             contents.forget()
             written.append(Written(slot, contents, kind))
@@ -636,7 +658,7 @@ class _Clock:
         """One round on what is written. False where it was to be verified and could not be, or was seen before it
         began: it does not count.
         """
-        marked = self.mark(side.subject, written) if written and side is self._candidate else frozenset()
+        marked = self.mark(side, written) if written else frozenset()
         timed = self._timed(side, order, order)
         if timed is None:
             return False

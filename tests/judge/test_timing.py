@@ -2,7 +2,10 @@
 
 import math
 import random
+from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +21,7 @@ from harness.judge.timing import (
     Reading,
     Samples,
     Side,
+    _slowed,
     _stated,
     _Turns,
     beside_and_alone,
@@ -126,13 +130,14 @@ def run(
     kinds=(),
     change=lambda candidate, reference: None,
     alone=False,
+    mark=lambda side, written: frozenset(),
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
 
-    def draw(kind):
-        value = next(drawn) * (1 if kind == "nominal" else -1)
-        return Contents(lambda: [torch.full((8,), float(value))])
+    def draw(kind, calls):
+        values = [next(drawn) * (1 if kind == "nominal" else -1) for _ in range(calls)]
+        return [Contents(partial(lambda value: [torch.full((8,), float(value))], value)) for value in values]
 
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
@@ -161,6 +166,7 @@ def run(
                 tight=tight,
                 verify=verify,
                 choose=lambda calls, rounds: (calls - 1,),
+                mark=mark,
             )
             if alone:
                 alone(candidate, reference)
@@ -418,6 +424,64 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
+def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch):
+    """What is compared was copied, and the memory behind it given back with all that was known of it."""
+    known = {"candidate": False}
+    trims, real = Recorder.release, Recorder.survey
+
+    def release(self, *, poison=False, trim=False):
+        known[self.name] = known.get(self.name, False) and not trim
+        trims(self, poison=poison, trim=trim)
+
+    def survey(self, calls):
+        known[self.name] = True
+        real(self, calls)
+
+    def snapshot(self, calls):
+        if not known[self.name]:
+            raise Unsettled
+
+    monkeypatch.setattr(Recorder, "release", release)
+    monkeypatch.setattr(Recorder, "survey", survey)
+    monkeypatch.setattr(Recorder, "snapshot", snapshot)
+
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s = 4e-5
+
+    def verify(subject, written, seed):
+        subject.release(trim=True)
+
+    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), verify=verify, change=change)
+    assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
+
+
+def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowed():
+    """Beside the candidate the slow kinds came more often than alone."""
+
+    def samples(kinds):
+        slow = {"nominal": 1e-3, "signed": 1e-3, "huge": 2e-3}
+        return Samples([slow[kind] for kind in kinds], [], [], [kind == "nominal" for kind in kinds], list(kinds))
+
+    beside = samples(["nominal"] * 8 + ["huge"] * 8 + ["signed"] * 4)
+    alone = samples(["nominal"] * 8 + ["signed"] * 6 + ["huge"] * 2)
+    assert _slowed(beside, alone, 0.0, 1).value == pytest.approx(1.0, abs=0.01)
+    slowed = replace(beside, round_s=[seconds * 1.5 for seconds in beside.round_s])
+    assert _slowed(slowed, alone, 0.0, 1).value == pytest.approx(1.5, abs=0.01)
+
+
+def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides_alike():
+    """What is computed for it leaves caches and clocks as it does."""
+    marked = Counter()
+
+    def mark(side, written):
+        marked[side.subject.name] += 1
+        return frozenset()
+
+    measured, _ = run(4, mark=mark)
+    assert marked["candidate"] >= len(measured.mine.round_s)
+    assert marked["reference"] >= len(measured.theirs.round_s)
+
+
 def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
     """What stopped slowing it is not held against it, and gains nothing by what it did before."""
     rounds = {"reference": 0}
@@ -495,7 +559,7 @@ def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
             side.subject.attach(side.sets)
         measured = measure(
             *sides,
-            draw=lambda kind: Contents(lambda: [torch.rand(8)]),
+            draw=lambda kind, calls: [Contents(lambda: [torch.rand(8)]) for _ in range(calls)],
             device=Quiet(),
             plan=Plan(budget_s=0.0),
             verify=lambda subject, written, seed: None,
