@@ -18,7 +18,7 @@ from harness.inspect.tools import find_tool, unsupported
 from harness.judge import process as process_module
 from harness.judge.jobs import FROM_JUDGE, TO_JUDGE, Seat, Seated
 from harness.judge.process import JudgeProcess
-from harness.schema import Device
+from harness.schema import BuildRequest, Device
 from harness.settings import Settings
 from harness.transport import Channel
 from harness.transport.memory import HostArena
@@ -108,10 +108,10 @@ def test_what_is_built_for_it_goes_by_its_toolchains_and_the_architecture_of_the
     session = Session(None, choose_devices("stub"), SETTINGS, print)
     for seat, arch in zip(session.seats, ("stub-7", "stub-8"), strict=True):
         monkeypatch.setattr(seat, "start", lambda arch=arch: SimpleNamespace(arch=arch))
-    candidate = SimpleNamespace(source="")
-    session.build("stub", None, candidate)
+    candidate, request = SimpleNamespace(source=""), BuildRequest(name="a")
+    session.build("stub", request, candidate)
     for seat in session.seats:
-        session.build("stub", None, candidate, seat=seat)
+        session.build("stub", request, candidate, seat=seat)
     assert made == [("stub", "stub-7"), ("stub", "stub-8")]
     assert begin(None, None, session=session).kind == "stub"
 
