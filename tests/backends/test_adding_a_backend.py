@@ -18,6 +18,7 @@ from harness.inspect.tools import find_tool, unsupported
 from harness.judge import process as process_module
 from harness.judge.jobs import FROM_JUDGE, TO_JUDGE, Seat, Seated
 from harness.judge.process import JudgeProcess
+from harness.report.kernelbench import torch_device
 from harness.schema import BuildRequest, Device
 from harness.settings import Settings
 from harness.transport import Channel
@@ -89,6 +90,12 @@ def test_its_seat_crosses_the_wire_and_its_kind_stands_in_a_record():
     seat = Seat(backend="stub", gpu="a")
     assert TO_JUDGE.validate_json(seat.model_dump_json()) == seat
     assert Device(kind="stub", name="Stub 7000").kind == "stub"
+    assert [torch_device(kind) for kind in ("stub", "cuda", "cpu", "cpu-emulated")] == [
+        "stub:0",
+        "cuda:0",
+        "cpu",
+        "cpu",
+    ]
 
 
 def test_what_is_built_for_it_goes_by_its_toolchains_and_the_architecture_of_the_seat(monkeypatch):
