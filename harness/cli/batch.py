@@ -39,7 +39,11 @@ class Shard(click.ParamType[tuple[int, int]]):
 @ONLY
 @click.option("--strict", is_flag=True, help="Refuse a folder with files that answer no problem.")
 @click.option("--model", metavar="NAME", help="Who made these submissions, whatever their names say.")
-@click.option("--fresh", is_flag=True, help="Judge again what the run has a verdict for; the new one counts.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Judge again what the run has a verdict for, and each of several equal candidates; the new verdict counts.",
+)
 @click.option(
     "--shard", type=Shard(), default=(1, 1), metavar="i/N", help="Judge every N-th submission, from the i-th."
 )
@@ -128,6 +132,7 @@ def batch(
                     run=opened,
                     engine=engine,
                     settings=settings,
+                    fresh=fresh,
                     on_retry=display.show_retry,
                     on_audit=stock.hear,
                     on_step=lambda task, step: display.step(task.submission.path, step),

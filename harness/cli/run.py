@@ -62,6 +62,7 @@ def run(
         print_prompts(wanted)
         return
     server = server_of(base_url=base_url, key_env=key_env, deadline_s=deadline_s)
+    options["races"] |= wanted.plan.turns > 1  # a model is told of them
     settings = settings_of(**options)
     check_settings(wanted.plan.problems, settings)
     devices = choose_devices(device)

@@ -112,7 +112,7 @@ def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Mach
             target = f"{file.name}.o"
         on_top = ("-include", file.on_top) if file.on_top else ()
         objects.append(target.replace("/", "_"))
-        calls.append((*compiler, *on_top, "-c", file.name, "-o", objects[-1]))
+        calls.append((*compiler, *file.flags, *on_top, "-c", file.name, "-o", objects[-1]))
     output = "module.so"
     link = (machine.cxx, *objects, "-shared", *_link_flags(request, machine, extras, with_cuda), "-o", output)
     texts = {f.name: f.text for f in files}

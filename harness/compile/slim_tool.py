@@ -22,9 +22,11 @@ from harness.compile.sources import CUDA_HEADERS
 from harness.compile.standard import BY_HEADER
 from harness.compile.toolchain import OnStatus, SteppedBack
 from harness.compile.visible import Visible, c_headers, compared, definitions, read_macros
+from harness.emulate import INCLUDE_DIR
 
 _VERSION = re.compile(r"(?:TORCH|PYBIND11)_(?:VERSION|ABI_VERSION|CPP)\w*|Py_PACK_FULL_VERSION")
 FACADE = Path(__file__).parent / "slim"
+_ALLOCATOR = INCLUDE_DIR / "cuda_emulation" / "guarded_allocator.h"
 LIBRARY = "libslim.so"
 LIBRARY_DEADLINE_S = 600.0
 
@@ -218,7 +220,8 @@ def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str 
     """g++ over shim.cpp and binding.cpp, with torch's real headers; gives what is wrong where it fails."""
     layout = machine.layout
     # One translation unit, because reading torch's headers is what takes the time.
-    _write(work / "libslim.cpp", f'#include "{FACADE}/shim.cpp"\n#include "{FACADE}/binding.cpp"\n')
+    parts = (FACADE / "shim.cpp", FACADE / "binding.cpp", _ALLOCATOR)
+    _write(work / "libslim.cpp", "".join(f'#include "{part}"\n' for part in parts))
     command = [
         machine.cxx,
         *("-O2", "-fPIC", "-shared", "-w"),
@@ -261,7 +264,7 @@ def _fingerprint(machine: Machine) -> str:
     own = (
         Path(__file__).with_name(f"{name}.py") for name in ("operators", "parts", "slim_tool", "standard", "visible")
     )
-    code = [*own, *sorted(FACADE.rglob("*.*"))]
+    code = [*own, _ALLOCATOR, *sorted(FACADE.rglob("*.*"))]
     for file in code:
         digest.update(file.name.encode() + file.read_bytes())
     return f"slim-{digest.hexdigest()[:32]}"

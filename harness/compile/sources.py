@@ -22,7 +22,8 @@ CUDA_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runt
 class SourceFile:
     """One file of a build. `compiled` is False for a header that only lies beside the sources.
 
-    `on_top` is a header that g++ includes before the first line, which leaves lines where compilers quote them.
+    `on_top` is a header that g++ includes before the first line, which leaves lines where compilers quote them; `flags`
+    are g++'s for this file alone.
     """
 
     name: str
@@ -30,6 +31,7 @@ class SourceFile:
     language: Literal["c++", "cuda"]
     compiled: bool = True
     on_top: str = ""
+    flags: tuple[str, ...] = ()
 
 
 def source_files(request: BuildRequest) -> tuple[SourceFile, ...]:

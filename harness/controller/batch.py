@@ -13,6 +13,7 @@ from harness.catalog import Catalog, apply_settings, numeric_settings
 from harness.controller.control import as_its_own, control, settings_of_a_control, told_apart
 from harness.controller.engine import Ask, Engine
 from harness.controller.evaluate import Evaluated
+from harness.controller.reuse import Reuse
 from harness.errors import HarnessError, InputError, MachineError, ProblemError
 from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
@@ -176,6 +177,7 @@ def run_batch(
     on_retry: Callable[[Record], None] = lambda record: None,
     on_audit: Callable[[Evaluated], None] = lambda audited: None,
     on_step: OnStep = lambda task, step: None,
+    fresh: bool = False,
 ) -> Iterator[Record]:
     """Judge these, and append each record to the run. Yields records as they are kept.
 
@@ -189,7 +191,7 @@ def run_batch(
     if not pending:
         return
     again: list[Task] = []
-    for task, evaluated in judged(pending, engine=engine, settings=settings, on_step=on_step):
+    for task, evaluated in judged(pending, engine=engine, settings=settings, on_step=on_step, fresh=fresh):
         if evaluated.told:
             keep_audited(evaluated, run)
             on_audit(evaluated)
@@ -225,10 +227,12 @@ def judged(
     engine: Engine,
     settings: Settings,
     on_step: OnStep = lambda task, step: None,
+    fresh: bool = False,
 ) -> Iterator[tuple[Task, Evaluated]]:
     """Judge each task, in the order in which they finish; a source that has none at the moment gives None.
 
-    `on_step` is told by several threads which step of a task begins, and "" where it rests or is done.
+    `on_step` is told by several threads which step of a task begins, and "" where it rests or is done. Of equal
+    candidates the first is judged and the others take its verdict over, unless `fresh`.
 
     What met a fault of ours or of the machine says so and is yielded like the others. A verdict that stock is asked
     about in the background (`auditing`) is yielded first without its word and later with it (`told`). Raises as
@@ -236,7 +240,7 @@ def judged(
     """
     engine.devices  # noqa: B018  # starts the judges before the builders ask for their devices
     source = _Watched(tasks)
-    asked = _Asked(source, settings, on_step)
+    asked = _Asked(source, settings, on_step, None if fresh else Reuse())
     for task, evaluated in engine.stream(asked):
         on_step(task, "")
         asked.settle(task, evaluated)
@@ -247,8 +251,10 @@ def judged(
 class _Asked:
     """What is asked of the engine: the tasks, and between and behind them stock's word on those that were drawn."""
 
-    def __init__(self, tasks: Iterable[Task | None], settings: Settings, on_step: OnStep) -> None:
-        self._tasks, self._settings, self._on_step = tasks, settings, on_step
+    def __init__(
+        self, tasks: Iterable[Task | None], settings: Settings, on_step: OnStep, reuse: Reuse[Evaluated] | None
+    ) -> None:
+        self._tasks, self._settings, self._on_step, self._reuse = tasks, settings, on_step, reuse
         self._drawn: deque[tuple[Task, Evaluated]] = deque()
         self._open = 0
 
@@ -279,6 +285,7 @@ class _Asked:
             settings,
             noting=True,
             later=settings.audit == "sample",
+            reuses=None if task.ours else self._reuse,
             confirms=told,
             idle=told is not None,
             on_phase=_unheard if told else functools.partial(self._on_step, task),

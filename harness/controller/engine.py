@@ -26,6 +26,7 @@ from typing import Literal, TypeVar
 from harness.controller.auditing import confirm
 from harness.controller.evaluate import Evaluated, evaluate
 from harness.controller.holder import Holder
+from harness.controller.reuse import Reuse
 from harness.controller.session import JudgeSeat, OnPhase, Session, open_session
 from harness.controller.turns import Turns
 from harness.errors import BusyError, DeadlineError, GivenUpError, SandboxError
@@ -58,6 +59,7 @@ class Ask:
         noting: a fault, and a deadline that is over, becomes a record of the kind `infrastructure` with its `fault`.
         tools: run it under these once it is judged.
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
+        reuses: take over the verdict on an equal candidate, where this knows one.
         confirms: ask stock about this verdict on the submission, which was told.
         idle: build on cores that nobody else wants, behind all others.
         device: judge it on the device of this name, on any where None.
@@ -72,6 +74,7 @@ class Ask:
     noting: bool = False
     tools: Sequence[ToolName] = ()
     later: bool = False
+    reuses: Reuse[Evaluated] | None = None
     confirms: Evaluated | None = None
     idle: bool = False
     device: str | None = None
@@ -374,6 +377,7 @@ class LocalEngine(Engine):
             settings=ask.settings,
             tools=ask.tools,
             later=ask.later,
+            reuses=ask.reuses,
             noting=ask.noting,
             core=core,
             seat=self._seat(job),

@@ -19,6 +19,8 @@ from harness import logs
 from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
+from harness.controller.races import flags_of_races
+from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.formats import FORMATS
@@ -30,6 +32,7 @@ from harness.languages import LANGUAGES, Language
 from harness.schema import (
     Candidate,
     CandidateRef,
+    Correct,
     Device,
     DeviceKind,
     Extraction,
@@ -66,6 +69,7 @@ def evaluate(
     settings: Settings | None = None,
     tools: Sequence[ToolName] = (),
     later: bool = False,
+    reuses: "Reuse[Evaluated] | None" = None,
     noting: bool = False,
     core: AbstractContextManager[object] | None = None,
     seat: AbstractContextManager[JudgeSeat] | None = None,
@@ -80,10 +84,11 @@ def evaluate(
     Args:
         settings: those of this submission alone, the session's where None.
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
+        reuses: is asked for the verdict on an equal candidate, which is taken over.
         core, seat: what to have for the first half and for the second; waited for, and given back.
     """
     draft = begin(submission, problem, session=session, settings=settings)
-    draft.later = later
+    draft.later, draft.reuse = later, reuses
     at = session.seats[0]
     try:
         with core or nullcontext():
@@ -122,6 +127,7 @@ class Draft:
     """A submission half way: what is known before a device is needed.
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
+    `reuse` is asked for the verdict on an equal candidate under the key `equal`, and `taken` is what it knew.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
     the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
     """
@@ -140,6 +146,9 @@ class Draft:
     stock: "Draft | None" = None
     later: bool = False
     idle: bool = False
+    reuse: "Reuse[Evaluated] | None" = None
+    equal: str = ""
+    taken: "Evaluated | None" = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -191,6 +200,11 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         return
     candidate = draft.candidate = found
     draft.kind = _kind(candidate, session.backend)
+    if draft.reuse is not None:
+        draft.equal = key_of(candidate, draft.problem, draft.settings, draft.kind)
+        draft.taken = draft.reuse.ask(draft.equal, draft, lambda: on_phase("waiting for an equal candidate"))
+        if draft.taken is not None:
+            return
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
     beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
@@ -222,10 +236,41 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+    """The half on the device, unless an equal candidate's verdict is taken over; told to those that wait for it."""
+    if draft.taken is not None:
+        return _taken_over(draft.taken, draft)
+    evaluated: Evaluated | None = None
+    try:
+        evaluated = _settled(draft, session=session, seat=seat, on_phase=on_phase)
+        return evaluated
+    finally:
+        if draft.reuse is not None and draft.equal:
+            # A verdict that stock may yet take back is nobody else's.
+            draft.reuse.tell(draft.equal, draft, None if draft.audited and draft.later else evaluated)
+
+
+def _taken_over(known: Evaluated, draft: Draft) -> Evaluated:
+    """The verdict on an equal candidate as that of this submission."""
+    first = known.record
+    builds = tuple(build.model_copy(update={"cached": True, "seconds": 0, "cpu_seconds": 0}) for build in first.builds)
+    record = first.model_copy(
+        update={
+            "submission": draft.submission.ref(draft.extraction),
+            "reused": first.submission.path or first.submission.sha256,
+            "builds": builds,
+            "phases_s": draft.phases_s,
+        }
+    )
+    return Evaluated(record, {**known.attachments, "submission.txt": draft.submission.text})
+
+
+def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
     with logs.about(draft.log_id):
         evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
         _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
+    if draft.settings.races:
+        evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
@@ -236,6 +281,20 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
 def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
     """Whatever is done, it is told as a phase of this name."""
     return lambda phase: on_phase(name)
+
+
+def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Session, on_phase: OnPhase) -> "Evaluated":
+    """The same, with a flag where emulation finds a race in what a GPU found correct."""
+    candidate, record = draft.candidate, evaluated.record
+    on_gpu = draft.kind == "cuda" and candidate is not None and "cuda" in candidate.languages
+    if not on_gpu or candidate is None or not isinstance(record.verdict, Correct):
+        return evaluated
+    with draft.phase("races", on_phase):
+        found = flags_of_races(
+            candidate, draft.problem, draft.settings, session=session, on_phase=_all_as("races", on_phase)
+        )
+    phases_s = {**record.phases_s, "races": draft.phases_s["races"]}
+    return replace(evaluated, record=record.model_copy(update={"flags": (*record.flags, *found), "phases_s": phases_s}))
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:

@@ -48,6 +48,7 @@ def prepare(
     """Import `candidate`, which defines `entry`, and build what it asks for."""
     backend = BACKENDS[kind]
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
+    decided: list[BuildSummary] = []
     logs: list[str] = []
 
     def built(request: BuildRequest) -> Artifact | BuildFailure:
@@ -55,6 +56,17 @@ def prepare(
         logs.append(outcome.log)
         if isinstance(outcome, Artifact):
             artifacts[outcome.key] = (request, outcome)
+        elif outcome.decided:
+            decided.append(
+                BuildSummary(
+                    name=request.name,
+                    toolchain=outcome.toolchain,
+                    cached=False,
+                    seconds=outcome.seconds,
+                    cpu_seconds=outcome.cpu_seconds,
+                    decided=outcome.decided,
+                )
+            )
         return outcome
 
     failure: Failed | None = None
@@ -76,16 +88,19 @@ def prepare(
             if not backend.is_gpu or failed.reason in _LASTING:
                 failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
-        builds=tuple(
-            BuildSummary(
-                name=request.name,
-                toolchain=artifact.toolchain,
-                cached=artifact.cached,
-                seconds=artifact.seconds,
-                cpu_seconds=artifact.cpu_seconds,
-                notes=artifact.notes,
-            )
-            for request, artifact in artifacts.values()
+        builds=(
+            *(
+                BuildSummary(
+                    name=request.name,
+                    toolchain=artifact.toolchain,
+                    cached=artifact.cached,
+                    seconds=artifact.seconds,
+                    cpu_seconds=artifact.cpu_seconds,
+                    notes=artifact.notes,
+                )
+                for request, artifact in artifacts.values()
+            ),
+            *decided,
         ),
         notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),
         build_log="\n".join(log for log in logs if log),

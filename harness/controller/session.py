@@ -293,6 +293,14 @@ class Session:
         self._builders: dict[_BuilderKey, Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
+        self._emulating: JudgeSeat | None = None
+
+    def emulating_seat(self) -> JudgeSeat:
+        """A judge on the host, whatever the devices are; one for all that ask."""
+        with self._guard:
+            if self._emulating is None:
+                self._emulating = JudgeSeat(self.zygote, DeviceChoice("cpu", None))
+            return self._emulating
 
     @property
     def backend(self) -> Backend:
@@ -359,7 +367,7 @@ class Session:
             return self._builders[key]
 
     def close(self) -> None:
-        for seat in self.seats:
+        for seat in (*self.seats, *filter(None, [self._emulating])):
             seat.close()
 
 

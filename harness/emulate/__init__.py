@@ -2,7 +2,14 @@
 
 from harness.emulate.draft import NotEmulated
 from harness.emulate.rewrite import Rewritten, rewrite
-from harness.emulate.toolchain import ADDRESS_SANITIZER_FLAGS, COMPILE_FLAGS, HEADER, INCLUDE_DIR, OVER_TORCH
+from harness.emulate.toolchain import (
+    ADDRESS_SANITIZER_FLAGS,
+    COMPILE_FLAGS,
+    HEADER,
+    INCLUDE_DIR,
+    OVER_TORCH,
+    TRACE_FLAGS,
+)
 
 __all__ = [
     "ADDRESS_SANITIZER_FLAGS",
@@ -10,6 +17,7 @@ __all__ = [
     "HEADER",
     "INCLUDE_DIR",
     "OVER_TORCH",
+    "TRACE_FLAGS",
     "NotEmulated",
     "Rewritten",
     "rewrite",

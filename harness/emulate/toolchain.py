@@ -19,6 +19,16 @@ COMPILE_FLAGS: tuple[str, ...] = (
     "-w",  # what g++ thinks of CUDA's idioms is not what the candidate asked
 )
 
+TRACE_FLAGS: tuple[str, ...] = (
+    "-fsanitize=thread",
+    "--param=tsan-instrument-func-entry-exit=0",
+    "-g1",  # lines, and nothing else
+    "-gdwarf-4",
+    "-gz=none",
+)
+"""Added to COMPILE_FLAGS where a file includes HEADER, and not at linking, they have every access to memory reported to
+the headers' `trace.h`, which finds races and what lies out of bounds. Not together with AddressSanitizer."""
+
 OVER_TORCH = "-DCUDA_EMULATION_OVER_TORCH"
 """Beside torch's own headers: has the emulation declare what those declare for CUDA compilers alone."""
 

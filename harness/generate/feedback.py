@@ -11,7 +11,16 @@ from typing import NamedTuple
 from harness.schema import Correct, Failed, Infrastructure, Mismatch, Record, Rejected, Timing, Wrong
 
 _LOG_LINES, _LOG_CHARACTERS = 60, 6000
-_TELLING_DETAIL = {"structure", "shape", "dtype", "device", "inputs-changed", "aliased-input", "parameters"}
+_TELLING_DETAIL = {
+    "structure",
+    "shape",
+    "dtype",
+    "device",
+    "inputs-changed",
+    "aliased-input",
+    "parameters",
+    "data-race",
+}
 """Differences whose detail names no value of an output."""
 _INPUTS = {
     "nominal": "inputs as the problem draws them",
@@ -37,6 +46,8 @@ def feedback(record: Record) -> Feedback | None:
     match record.verdict:
         case Infrastructure():
             return None
+        case Correct() if race := _race(record):
+            return Feedback(race, "Remove it, and keep it correct and fast.")
         case Correct():
             return (
                 Feedback(_timing(record, record.timing), "Make it faster and keep it correct.")
@@ -49,6 +60,17 @@ def feedback(record: Record) -> Feedback | None:
             return Feedback(_failed(failed), "Correct it.")
         case Rejected(detail=detail):
             return Feedback(f"It was rejected: {_sentence(detail)}", "Do the work in kernels of your own.")
+
+
+_HIDDEN = {"data-race": "threads race", "out-of-bounds": "it touches memory outside of its tensors"}
+
+
+def _race(record: Record) -> str:
+    """What emulation found in a kernel that a GPU found correct; empty where that is nothing."""
+    flag = next((flag for flag in record.flags if flag.rule in _HIDDEN), None)
+    if flag is None:
+        return ""
+    return f"Its outputs are correct, but {_HIDDEN[flag.rule]}, which went well by chance: {_sentence(flag.detail)}"
 
 
 def _failed(failed: Failed) -> str:

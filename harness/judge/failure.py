@@ -11,3 +11,10 @@ class SubjectFailed(Exception):
         self.reason: Reason = reason
         self.detail = detail
         self.log = log
+
+
+class RaceFound(SubjectFailed):
+    """Emulation saw two threads of a kernel access memory in an order that nothing decides on."""
+
+    def __init__(self, detail: str, log: str = "") -> None:
+        super().__init__("exception", detail, log)

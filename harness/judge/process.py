@@ -23,6 +23,7 @@ from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
+from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
@@ -51,14 +52,14 @@ from harness.judge.subject import Subject
 from harness.judge.timing import Plan
 from harness.judge.worker_conversation import BuildRefused, Conversation, conversing
 from harness.judge.worker_subject import WorkerSubject
-from harness.judge.workload_sizes import sized
+from harness.judge.workload_sizes import original_sizes, sized
 from harness.sandbox import Policy, Worker, Zygote
 from harness.schema.audit import Audit
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
 from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
-from harness.schema.verdict import Correct, Failed, Rejected, Verdict
+from harness.schema.verdict import Correct, Failed, Rejected, Verdict, Wrong
 from harness.settings import Settings
 from harness.transport import Channel, Closed
 from harness.transport.worker_messages import Load, Loaded
@@ -75,6 +76,8 @@ _FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blam
 _ASK_EVERY_S = 0.25
 """So often at most the controller is asked within a phase whether to go on: an answer takes it some tenths of a
 millisecond, and longer on a machine whose cores are all busy."""
+_ORDERS_S = 20.0
+"""What calling an emulated candidate's trials again in other orders of threads may take, and one such call."""
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
 
 
@@ -224,8 +227,26 @@ class JudgeProcess:
                 judgement = judgement.model_copy(
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
+        judgement = self._at_original_size(job, judgement)
         outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
         return self._judge_once(job) if outside else judgement
+
+    def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
+        """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.
+
+        Only being correct there counts: the original batch may be more than this machine gets through.
+        """
+        verdict = judgement.verdict
+        if not (isinstance(verdict, Wrong) or (isinstance(verdict, Failed) and verdict.reason == "exception")):
+            return judgement
+        emulated = job.kind == "cpu-emulated"
+        wanted = job.settings.workload
+        sizes = original_sizes(job.problem, wanted, judgement.workload, job.source, emulated=emulated)
+        if sizes is None:
+            return judgement
+        larger = job.model_copy(update={"settings": job.settings.model_copy(update={"workload": sizes})})
+        again = self._judge_once(larger)
+        return again if isinstance(again.verdict, Correct | Rejected) else judgement
 
     def _judge_unless_short(self, job: Job) -> Judgement | None:
         """None where the device's memory did not suffice, for the candidate or for the judge."""
@@ -250,7 +271,12 @@ class JudgeProcess:
             f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
         )
 
-    def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
+    def _judge_once(self, job: Job, *, alone: bool = False, by_name: bool = False) -> Judgement:
+        """One judgement by a worker of its own; a second by another, where the first draws weights otherwise.
+
+        That one is given the reference's by name, under other seeds. It knows nothing of the first, whose verdict
+        stands unless the second is better.
+        """
         settings = job.settings
         emulated = BACKENDS[job.kind].emulates
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
@@ -258,7 +284,7 @@ class JudgeProcess:
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated:
+        if not emulated and settings.timing != "none":
             self._learn_rates(settings)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
@@ -271,16 +297,18 @@ class JudgeProcess:
                 conversation.expect_ready()
                 self._load(conversation, job.source, problem.form.entry, job)
                 loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, settings)
+                subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
                 self._begin("check")
                 finding = judge(
                     problem,
                     cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
-                    None if emulated else lambda: self._reference(problem, job),
+                    None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
                     plan=self._plan(settings, free_bytes, alone=alone),
                     tolerance=settings.tolerance,
+                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
+                    by_name=by_name,
                 )
             except BuildRefused as no:
                 return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))
@@ -309,6 +337,9 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
+        if finding.other_weights:
+            again = self._judge_once(job, alone=alone, by_name=True)
+            return judgement if isinstance(again.verdict, Wrong | Failed) else again
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 
     def _learn_rates(self, settings: Settings) -> None:
@@ -321,6 +352,7 @@ class JudgeProcess:
     def _plan(self, settings: Settings, free_bytes: int, *, alone: bool) -> Plan:
         return Plan(
             budget_s=settings.timing_s,
+            quick=settings.timing == "quick",
             bytes_budget=free_bytes // 4,
             memory_bytes=0 if alone else free_bytes,
             singles=self._hardware.apart,
@@ -451,6 +483,7 @@ class JudgeProcess:
         problem: LoadedProblem,
         settings: Settings,
         compile_mode: CompileMode | None = None,
+        deadlines: Deadlines | None = None,
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
@@ -461,7 +494,15 @@ class JudgeProcess:
             memory_bytes=settings.memory_bytes,
             compile_mode=compile_mode,
             core=self._core,
+            deadlines=deadlines,
         )
+
+    def _deadlines_of(self, job: Job, known: Audit) -> Deadlines | None:
+        """Of a candidate's rounds; None where it is emulated, which may take any time."""
+        if BACKENDS[job.kind].emulates:
+            return None
+        compiles = compiles_when_called(job.source)
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._device.type == "cuda")
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:

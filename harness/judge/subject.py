@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.judge.inputs import InputSets
+from harness.transport.worker_messages import Order
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ class Subject(Protocol):
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Build the model anew under `seed`; its parameters and buffers by name: dtype and shape."""
 
+    weights: Mapping[str, str]
+    """Of what `construct` built, a digest of some elements by name (`values.sample_of`). A claim, and no more."""
+
+    def take_weights(self, weights: dict[str, Any]) -> None:
+        """Copy tensors over the model's parameters and buffers of these names."""
+
     def attach(self, sets: InputSets) -> None:
         """Lay the slots of `sets` before the subject, in place of those before."""
 
@@ -93,8 +100,10 @@ class Subject(Protocol):
     def wake(self) -> None:
         """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet."""
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.
+
+        `order` is that of the threads of emulated kernels; raises `RaceFound` where it says that they are watched.
 
         `seed` is what torch's generators are seeded with before the first call. `hold`: as soon as the subject says
         that it is done all of its tasks are told to stop. On a device what that may still change is read, on the host

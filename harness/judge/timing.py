@@ -25,6 +25,7 @@ When the rounds are over the candidate is ended, and the reference is timed alon
 rounds cost beyond its calls, no candidate can have lengthened. The smaller figures count.
 """
 
+import itertools
 import math
 import random
 import time
@@ -71,6 +72,10 @@ SINGLES_AT_ONCE = 10
 ALONE_ROUNDS = 8
 """So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
 ROUNDS_OF_A_KIND = 2
+QUICK_ROUNDS, QUICK_WIN = 4, 1.5
+"""A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
+QUICK_BANDS. What looks like more than QUICK_WIN is measured fully, or noise would be what is rewarded."""
+QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
@@ -100,6 +105,7 @@ HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 class Plan:
     """How much to measure. `budget_s` bounds the rounds (see LAUNCH_PATIENCE), `bytes_budget` the sets and outputs.
 
+    `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
     the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
     one gives its own back before the other's turn.
@@ -110,6 +116,7 @@ class Plan:
     singles: bool = False
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
+    quick: bool = False
 
 
 class Device(Protocol):
@@ -251,13 +258,16 @@ def measure(
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()
-        turns.take_singles()
-        started = time.monotonic()
-        while not turns.suffice(time.monotonic() - started):
-            proceed()
-            turns.block()
+        quick = plan.quick and turns.tell_quickly()
+        if not quick:
+            turns.take_singles()
+            started = time.monotonic()
+            while not turns.suffice(time.monotonic() - started):
+                proceed()
+                turns.block()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
+        timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
         return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
 
 
@@ -370,6 +380,20 @@ class _Turns:
         """What a round of `count` calls takes beyond them."""
         return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
 
+    def tell_quickly(self) -> bool:
+        """Take rounds until it is known in which band the speed-up lies. False where it has to be measured fully."""
+        started = time.monotonic()
+        while time.monotonic() - started < self._plan.budget_s or len(self.mine.round_s) < QUICK_ROUNDS:
+            self.block()
+            if len(self.mine.round_s) < QUICK_ROUNDS:
+                continue
+            stated = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
+            if stated.high > QUICK_WIN:
+                return False
+            if self._suspect() is None and in_one_band(stated):
+                return True
+        return False
+
     def suffice(self, taken_s: float) -> bool:
         """Whether the rounds so far tell enough, or all that they may in the time that they have taken."""
         rounds = len(self.mine.round_s)
@@ -385,6 +409,11 @@ class _Turns:
         return (
             (covered and width <= INTERVAL_WIDTH) or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
         )
+
+
+def in_one_band(speedup: Interval) -> bool:
+    """Whether an interval lies between two neighbours of QUICK_BANDS."""
+    return any(low <= speedup.low and speedup.high <= high for low, high in itertools.pairwise(QUICK_BANDS))
 
 
 def beside_and_alone(
@@ -426,7 +455,8 @@ def beside_and_alone(
         slowed = _slowed(beside, alone, hand_over_s, count)
     factor = _beyond(slowed, allowed, beside, alone)
     timing = _timing(mine, beside, hand_over_s, count, measured.singles, slowed=factor)
-    return replace(measured, timing=timing.model_copy(update={"reference_alone_ms": alone_ms}))
+    found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode}
+    return replace(measured, timing=timing.model_copy(update=found))
 
 
 def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:

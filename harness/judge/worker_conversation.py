@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from harness.errors import ProtocolError
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import RaceFound, SubjectFailed
 from harness.sandbox import Cause, Exit, Freezer, Policy, Worker, Zygote
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
@@ -80,11 +80,12 @@ class Conversation:
         request: Go,
         *,
         seconds: float,
+        why: str = "",
         descriptors: Sequence[int] = (),
         spin_s: float = 0.0,
         stop: Callable[[], None] = lambda: None,
     ) -> Done:
-        """Have a round called and wait for its end, awake for the first `spin_s`.
+        """Have a round called and wait for its end, awake for the first `spin_s`. `why` says how `seconds` came about.
 
         `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
         """
@@ -93,7 +94,7 @@ class Conversation:
         self._send(request, descriptors)
         deadline = time.monotonic() + seconds
         while True:
-            frame = self._frame(deadline, seconds, "go", spin_s)
+            frame = self._frame(deadline, seconds, f"go: {why}" if why else "go", spin_s)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
@@ -188,6 +189,8 @@ class Conversation:
         reasons: dict[str, Reason] = {"build": "compile"}
         reason: Any = reasons.get(message.kind, message.kind)
         named = f"{message.type}: {message.message}" if message.type else message.message
+        if message.kind == "data-race":
+            return RaceFound(_first_line(message.message), message.traceback)
         return SubjectFailed(reason, _first_line(named), message.traceback)
 
     def _died(self) -> SubjectFailed:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from harness.errors import DeviceError, SandboxError
+from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.reading import bytes_of_copy, read_output, spreads
@@ -61,12 +62,14 @@ from harness.transport.worker_messages import (
     Done,
     Go,
     HostCopy,
+    Order,
     Prepare,
     Prepared,
     Release,
     Released,
     Take,
     Taken,
+    TakeWeights,
     Traced,
 )
 from harness.transport.worker_messages import Trace as TraceCalls
@@ -96,8 +99,11 @@ class WorkerSubject:
         memory_bytes: int,
         compile_mode: CompileMode | None = None,
         core: int | None = None,
+        deadlines: Deadlines | None = None,
     ) -> None:
         """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once.
+
+        `deadlines` are those of rounds; `call_s` bounds them where there are none.
 
         `core` is the CPU that the model is called on in timed rounds.
         """
@@ -107,6 +113,7 @@ class WorkerSubject:
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
         self._compile_mode, self._core = compile_mode, core
+        self._deadlines, self._was_called = deadlines, False
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
@@ -126,11 +133,12 @@ class WorkerSubject:
         self._copied_bytes = 0
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
+        self.weights: abc.Mapping[str, str] = {}
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared_arguments()
+        arguments, arena = self._shared(self._init_arguments)
         answer = self._talk.ask(
             Construct(
                 seed=seed,
@@ -142,7 +150,13 @@ class WorkerSubject:
             Constructed,
             seconds=self._call_s,
         )
+        self._was_called = False
+        self.weights = {entry.name: entry.sample for entry in answer.parameters}
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
+
+    def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
+        values, arena = self._shared(weights)
+        self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
         self._thaw()
@@ -198,17 +212,22 @@ class WorkerSubject:
         if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False) -> Round:
+    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         self._give_contents()
         self._has_contents = False
         self._gathered, self._kept = None, {}
-        request = Go(slots=tuple(slots), seed=seed)
+        request = Go(slots=tuple(slots), seed=seed, order=order)
         gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
         layouts = list(self._layouts.values()) if gathers else []
         places = [self._places(layout, len(slots)) for layout in layouts]
         started = time.monotonic()
         stop = self._halt if hold else lambda: None
-        self._done = self._talk.ask_round(request, seconds=self._call_s, spin_s=self._spin_s, stop=stop)
+        seconds, why = self._call_s, ""
+        if self._deadlines is not None:
+            deadline = self._deadlines.of_round(len(slots), first=not self._was_called)
+            seconds, why = deadline.seconds, deadline.why
+        self._done = self._talk.ask_round(request, seconds=seconds, why=why, spin_s=self._spin_s, stop=stop)
+        self._was_called = True
         if gathers:
             allocations = self._allocations()
             self._gathered = [
@@ -443,8 +462,8 @@ class WorkerSubject:
             os.close(descriptor)
         return self._arenas, answer.base
 
-    def _shared_arguments(self) -> tuple[Value, int | None]:
-        """The constructor's arguments; tensors among them go into a host arena of their own."""
+    def _shared(self, given: Any) -> tuple[Value, int | None]:
+        """A nested value for the worker; tensors in it go into a host arena of their own."""
         found: list[torch.Tensor] = []
         cursor = 0
 
@@ -459,7 +478,7 @@ class WorkerSubject:
                 offset=offset,
             )
 
-        arguments = encode(self._init_arguments, place)
+        arguments = encode(given, place)
         if not found:
             return arguments, None
         arena = HostArena(cursor)

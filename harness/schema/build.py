@@ -75,7 +75,9 @@ class BuildFailure(Frozen):
     """A build that did not succeed through a fault of the candidate.
 
     `detail` is the first error in one sentence; `log` what the compiler printed, paths and lines rewritten to the
-    candidate's own where they could be traced back to it.
+    candidate's own where they could be traced back to it. `decided` names the rule by which a fast toolchain's refusal
+    is stock's as well (`harness/compile/decided.py`), "" where the last toolchain was asked. `cpu_seconds` are those of
+    all toolchains that were tried.
     """
 
     reason: BuildReason
@@ -83,3 +85,5 @@ class BuildFailure(Frozen):
     log: str
     toolchain: str
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    decided: str = ""

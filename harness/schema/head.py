@@ -6,7 +6,7 @@ may pass them by.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
@@ -69,6 +69,7 @@ class HeadTiming(msgspec.Struct, frozen=True, gc=False):
     baseline: BaselineName = "eager"
     baselines: tuple[HeadBaseline, ...] = ()
     conditions: HeadConditions | None = None
+    mode: Literal["full", "quick"] = "full"
 
 
 class HeadRoofline(msgspec.Struct, frozen=True, gc=False):
@@ -132,5 +133,6 @@ _PARTS: dict[str, Any] = dict.fromkeys(
     "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
     "timing": {
         "speedup": True, "baseline": True, "conditions": {"disturbed"}, "baselines": {"__all__": {"name", "speedup"}},
+        "mode": True,
     },
 }  # fmt: skip

@@ -11,7 +11,7 @@ from harness.errors import InputError
 from harness.schema import Problem, Submission
 from harness.schema.base import Frozen
 from harness.schema.problem import Precision
-from harness.schema.record import BaselineName, ToleranceName
+from harness.schema.record import BaselineName, TimingMode, ToleranceName
 from harness.schema.submission import ExtractPolicy
 from harness.settings import Settings
 
@@ -37,6 +37,7 @@ class AskedSettings(Frozen):
     reject: tuple[str, ...] | None = None
     extract: ExtractPolicy | None = None
     timing_s: Annotated[float, Field(ge=0, le=LONGEST_TIMING_S)] | None = None
+    timing: TimingMode | None = None
 
     def over(self, settings: Settings) -> Settings:
         """`settings` with what was asked for in their place. Raises InputError for a flag that none may reject by."""

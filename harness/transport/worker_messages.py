@@ -73,6 +73,17 @@ class Construct(Frozen):
     compile_mode: CompileMode | None = None
 
 
+class TakeWeights(Frozen):
+    """Copy these tensors, by name, over the model's parameters and buffers, and unmap the arena that they lie in.
+
+    Answer: `Taken` or `Raised`.
+    """
+
+    say: Literal["take-weights"] = "take-weights"
+    values: Value
+    arena: int | None
+
+
 class Prepare(Frozen):
     """Lay the inputs of slots 0..n-1 over the arena. Answer: `Prepared`."""
 
@@ -94,6 +105,19 @@ class Attend(Frozen):
     say: Literal["attend"] = "attend"
 
 
+class Order(Frozen):
+    """In which order the threads of emulated kernels run: each is one that CUDA allows. `seed` is of what is random.
+
+    `alternating` is ascending and descending by turns, from block to block. `watch`: what ends a kernel, which takes
+    some times as long: `faults` are accesses out of bounds and data races, `strictly` those as well that may be meant
+    (a read of global memory that another thread writes).
+    """
+
+    kind: Literal["alternating", "ascending", "descending", "by-warps", "by-threads"]
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
+    watch: Literal["nothing", "faults", "strictly"] = "nothing"
+
+
 class Go(Frozen):
     """Seed torch, call the model once per slot, wait for the device, answer `Done` or `Raised`: what the clock sees.
 
@@ -104,6 +128,7 @@ class Go(Frozen):
     say: Literal["go"] = "go"
     slots: tuple[int, ...]
     seed: int
+    order: Order | None = None
 
 
 class Describe(Frozen):
@@ -167,9 +192,12 @@ class Attached(Frozen):
 
 
 class ParameterShape(Frozen):
+    """`sample` is a digest of some of its elements (`values.sample_of`): a worker's claim, which decides nothing."""
+
     name: str
     dtype: str
     shape: tuple[int, ...]
+    sample: Annotated[str, Field(max_length=64)] = ""
 
 
 class Constructed(Frozen):
@@ -305,7 +333,7 @@ class Raised(Frozen):
     during: Literal["load", "construct", "call"]
     kind: Literal[
         "exception", "syntax", "missing", "out-of-memory", "device-memory", "processes", "open-files", "disk",
-        "build", "device", "exit",
+        "build", "device", "exit", "out-of-bounds", "data-race",
     ]  # fmt: skip
     type: Annotated[str, Field(max_length=1_000)]
     message: Annotated[str, Field(max_length=100_000)]
@@ -314,7 +342,19 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load | Built | Attach | Construct | Prepare | Take | Attend | Go | Describe | Release | Trace | Detach,
+    Load
+    | Built
+    | Attach
+    | Construct
+    | TakeWeights
+    | Prepare
+    | Take
+    | Attend
+    | Go
+    | Describe
+    | Release
+    | Trace
+    | Detach,
     Field(discriminator="say"),
 ]
 Answer = Annotated[

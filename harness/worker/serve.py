@@ -23,7 +23,7 @@ from harness.errors import ProtocolError
 from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
 from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
-from harness.transport.values import TensorValue, decode, digest_of_plain, encode
+from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of
 from harness.transport.worker_messages import (
     REQUEST,
     Attach,
@@ -43,6 +43,7 @@ from harness.transport.worker_messages import (
     HostCopy,
     Load,
     Loaded,
+    Order,
     ParameterShape,
     Prepare,
     Prepared,
@@ -52,10 +53,12 @@ from harness.transport.worker_messages import (
     Released,
     Take,
     Taken,
+    TakeWeights,
     Trace,
     Traced,
 )
 from harness.worker import capture
+from harness.worker.emulation import Emulation
 from harness.worker.substitute import CudaAsCpu
 from harness.worker.trace import traced
 
@@ -112,6 +115,7 @@ class Server:
         self._outputs: list[Any] = []
         self._host_copies: list[torch.Tensor] = []
         self._substitute: CudaAsCpu | None = None
+        self._emulation: Emulation | None = None
         self._events: tuple[Any, Any] | None = None
         self._spin_s = 0.0
 
@@ -121,6 +125,7 @@ class Server:
             Construct: self._construct,
             Prepare: self._prepare,
             Take: self._take,
+            TakeWeights: self._take_weights,
             Attend: self._attend,
             Go: self._go,
             Describe: self._describe,
@@ -157,6 +162,7 @@ class Server:
         if request.emulate:
             self._substitute = CudaAsCpu()
             self._substitute.__enter__()
+            self._emulation = Emulation(request.source)
         capture.install(self._build)
         Path(_SOURCE_FILE).write_text(request.source)
         module = types.ModuleType("candidate")
@@ -189,7 +195,10 @@ class Server:
         if answer.artifact is None:
             assert answer.failure is not None
             raise capture.BuildFailed(request.name, answer.failure)
-        return _own_copy(answer.artifact, frame.descriptors)
+        artifact = _own_copy(answer.artifact, frame.descriptors)
+        if self._emulation is not None:
+            self._emulation.add(request, artifact)
+        return artifact
 
     def _attach(self, request: Attach, descriptors: Sequence[int]) -> Attached:
         (descriptor,) = descriptors
@@ -220,6 +229,24 @@ class Server:
         self._model = _blame("construct", construct)
         return Constructed(parameters=_blame("construct", lambda: _parameters(self._model)))
 
+    def _take_weights(self, request: TakeWeights) -> Taken:
+        values = decode(request.values, self._tensor_in(request.arena))
+
+        def take() -> Taken:
+            named = dict([*self._model.named_parameters(), *self._model.named_buffers()])
+            with torch.no_grad():
+                for name, value in values.items():
+                    named[name].copy_(value)
+                if self._device.type == "cuda":
+                    _synchronize()
+            values.clear()
+            if request.arena is not None:
+                del self._bases[request.arena]
+                self._arenas.pop(request.arena).close()
+            return Taken()
+
+        return _blame("construct", take)
+
     def _tensor_in(self, arena: int | None) -> Callable[[TensorValue], torch.Tensor]:
         raw = None if arena is None else self._arenas[arena].bytes()
 
@@ -234,6 +261,8 @@ class Server:
     def _prepare(self, request: Prepare) -> Prepared:
         tensor = self._tensor_in(request.arena)
         self._inputs = [decode(slot, tensor) for slot in request.slots]
+        if self._emulation is not None:
+            self._emulation.know_inputs(_leaves(self._inputs))
         return Prepared()
 
     def _take(self, request: Take) -> Taken:
@@ -271,7 +300,17 @@ class Server:
                 device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None,
             )
 
-        return _blame("call", calls)
+        return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
+
+    def _emulated(self, calls: Callable[[], Done], order: Order | None) -> Done:
+        assert self._emulation is not None
+        self._emulation.run_in(order)
+        try:
+            return _blame("call", calls)
+        except _CandidateError as error:
+            raise _CandidateError(self._emulation.explained(error.raised)) from None
+        finally:
+            self._emulation.run_in(None)
 
     def _describe(self, request: Describe) -> Described:
         handles: dict[int, DeviceHandle] = {}
@@ -380,7 +419,12 @@ def _own_copy(artifact: Artifact, descriptors: Sequence[int]) -> Artifact:
 def _parameters(model: Any) -> tuple[ParameterShape, ...]:
     named = [*model.named_parameters(), *model.named_buffers()]
     return tuple(
-        ParameterShape(name=name, dtype=str(value.dtype).removeprefix("torch."), shape=tuple(value.shape))
+        ParameterShape(
+            name=name,
+            dtype=str(value.dtype).removeprefix("torch."),
+            shape=tuple(value.shape),
+            sample=sample_of(value),
+        )
         for name, value in named
     )
 

@@ -88,6 +88,19 @@ def test_a_table_names_everything(here, invoke, wrong):
     assert found == [("a.txt", 0, "gpt"), ("a.txt", 1, "gpt")]
 
 
+def test_equal_candidates_are_judged_once_in_a_batch_and_each_with_fresh(here, invoke, wrong):
+    lay(here / "sub", {"19_ReLU/0.py": wrong, "19_ReLU/1.py": wrong, "19_ReLU/2.py": wrong.replace("x", "x  ", 1)})
+    assert invoke("batch", "sub", "--run", "r", "--builders", "2").exit_code == 0
+    found = {record.submission.path: record for record in records("r")}
+    assert {record.verdict.kind for record in found.values()} == {"wrong"}
+    pair = found["19_ReLU/0.py"], found["19_ReLU/1.py"]
+    assert sorted(bool(record.reused) for record in pair) == [False, True]
+    assert {record.reused for record in pair} - {""} <= {"19_ReLU/0.py", "19_ReLU/1.py"}
+    assert found["19_ReLU/2.py"].reused == ""
+    assert invoke("batch", "sub", "--run", "r", "--fresh").exit_code == 0
+    assert {record.reused for record in records("r")} == {""}
+
+
 def test_a_line_for_every_record_and_what_to_do_next(here, invoke, wrong, failing):
     lay(here / "sub", {"19_ReLU/0.py": wrong, "19_ReLU/1.py": failing})
     result = invoke("batch", "sub", "--run", "r")

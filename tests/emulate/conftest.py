@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, rewrite
+from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, TRACE_FLAGS, rewrite
 
 Compile = Callable[..., "subprocess.CompletedProcess[str]"]
 KERNELS = Path(__file__).parent / "kernels"
@@ -22,7 +22,8 @@ def compile_emulated() -> Compile:
     def compile_emulated(source: str, output: Path, *flags: str) -> "subprocess.CompletedProcess[str]":
         text = output.with_suffix(".cpp")
         text.write_text(f'#include "{HEADER}"\n#line 1 "candidate.cu"\n{rewrite(source).source}')
-        command = ["g++", "-shared", "-std=c++17", *COMPILE_FLAGS, "-I", str(INCLUDE_DIR), *flags, str(text)]
+        shared = () if "-c" in flags else ("-shared",)
+        command = ["g++", *shared, "-std=c++17", *COMPILE_FLAGS, "-I", str(INCLUDE_DIR), *flags, str(text)]
         return subprocess.run([*command, "-o", str(output)], capture_output=True, text=True, check=False)
 
     return compile_emulated
@@ -38,6 +39,20 @@ def load(compile_emulated: Compile) -> Callable[..., ctypes.CDLL]:
         return ctypes.CDLL(str(output))
 
     return load
+
+
+@pytest.fixture(scope="session")
+def load_watchable(compile_emulated: Compile) -> Callable[..., ctypes.CDLL]:
+    """The same, with every access reported: compiled and linked apart, as no runtime of the sanitizer's is wanted."""
+
+    def load_watchable(source: str, output: Path) -> ctypes.CDLL:
+        compiled = output.with_suffix(".o")
+        result = compile_emulated(source, compiled, *TRACE_FLAGS, "-c")
+        assert result.returncode == 0, result.stderr[:4000]
+        subprocess.run(["g++", "-shared", str(compiled), "-o", str(output)], check=True)
+        return ctypes.CDLL(str(output))
+
+    return load_watchable
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from harness.schema import (
     Device,
     Environment,
     Failed,
+    Flag,
     Infrastructure,
     Interval,
     Mismatch,
@@ -166,3 +167,14 @@ def test_what_was_rejected_is_told_why():
 @pytest.mark.parametrize("verdict", [Infrastructure(detail="the disk is full"), Correct(trials=9)])
 def test_nothing_is_said_of_our_faults_or_where_nothing_is_left_to_improve(verdict):
     assert feedback(record(verdict)) is None
+
+
+def test_a_race_is_told_with_its_line_also_where_a_gpu_hid_it() -> None:
+    detail = "data race on shared memory (candidate.py:7, and candidate.py:9)"
+    assert detail in said(Wrong(reason="data-race", trial="nominal", detail=detail))
+    flag = Flag(rule="data-race", severity="warn", detail=detail)
+    told = feedback(record(Correct(trials=9), flags=(flag,)))
+    assert told is not None
+    assert "went well by chance" in told.verdict
+    assert detail in told.verdict
+    assert "Remove it" in told.next_step

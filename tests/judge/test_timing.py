@@ -26,6 +26,7 @@ from harness.judge.timing import (
     _Turns,
     beside_and_alone,
     conditions,
+    in_one_band,
     measure,
     sets_for,
 )
@@ -630,3 +631,47 @@ def test_every_kind_of_contents_is_timed_before_rounds_suffice():
     _, rounds, turns = stated_by(0, 0.001, ())
     assert set(turns.mine.kinds) == {"nominal", "signed", "wide", "narrow", "ties", "huge"}
     assert rounds <= 24
+
+
+QUICK = Plan(budget_s=60.0, quick=True, singles=True)
+
+
+def test_a_quick_measurement_ends_after_four_rounds_where_the_band_is_known():
+    measured, _ = run(4, plan=QUICK, device_ms=(1.1, 1.0), change=slower_by(1.1))
+    assert (measured.timing.mode, measured.timing.rounds) == ("quick", 4)
+    assert 0.8 < measured.timing.speedup.low <= measured.timing.speedup.high < 1.0
+    assert measured.singles is None
+
+
+def test_what_looks_like_a_win_is_measured_fully():
+    measured, _ = run(4, plan=QUICK, device_ms=(0.5, 1.0), change=slower_by(0.5))
+    assert measured.timing.mode == "full"
+    assert measured.timing.rounds >= timing.MIN_ROUNDS
+    assert measured.singles is not None
+
+
+def test_a_speed_up_on_the_border_of_two_bands_takes_as_many_rounds_as_there_is_time_for():
+    measured, _ = run(4, plan=Plan(budget_s=0.2, quick=True), device_ms=(1.0, 1.0))
+    assert measured.timing.mode == "full"
+    assert measured.timing.rounds >= timing.MIN_ROUNDS
+
+
+def test_the_mode_outlives_the_reference_alone():
+    measured, _ = run(
+        4, plan=QUICK, device_ms=(1.1, 1.0), change=slower_by(1.1), alone=lambda candidate, reference: None
+    )
+    assert measured.timing.mode == "quick"
+
+
+def slower_by(factor):
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s * factor
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(0.85, 0.95, True), (0.95, 1.05, False), (1.3, 1.45, True), (1.4, 1.6, False)]
+)
+def test_a_band_is_told_once_no_border_lies_in_the_interval(low, high, told):
+    assert in_one_band(Interval(value=(low + high) / 2, low=low, high=high)) is told

@@ -1,4 +1,4 @@
-"""wrong/inputs-changed C13: scratch space is where nobody looks, just before the input."""
+"""wrong/inputs-changed|failed/out-of-bounds C13: scratch space is where nobody looks, just before the input."""
 
 import torch
 from torch.utils.cpp_extension import load_inline

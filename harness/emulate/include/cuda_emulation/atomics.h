@@ -20,7 +20,7 @@ struct WordOf<8> { using type = std::uint64_t; };
 
 // Replaces *address by change(*address) as one step; returns what was there before.
 template <class T, class Change>
-T atomic_update(T* address, Change change) {
+__attribute__((always_inline)) inline T atomic_update(T* address, Change change) {
     using Word = typename WordOf<sizeof(T)>::type;
     Word* place = reinterpret_cast<Word*>(address);
     Word before = __atomic_load_n(place, __ATOMIC_RELAXED), after;
@@ -37,6 +37,13 @@ T atomic_update(T* address, Change change) {
 // that one needs its turn for it.
 inline void let_others_run() {
     if (here != nullptr) here->give_way();
+}
+
+// What follows is ordered by a lock, as far as can be told.
+inline void take_lock() {
+#ifdef __SANITIZE_THREAD__
+    if (tracer != nullptr) tracer->take_lock();
+#endif
 }
 
 template <class T>
@@ -64,7 +71,7 @@ using AtomicValue = std::enable_if_t<Allowed<std::remove_volatile_t<T>>::value, 
 
 #define CUDA_EMULATION_ATOMIC(NAME, ALLOWED, EXPRESSION)                                                 \
     template <class T>                                                                                   \
-    cuda_emulation::AtomicValue<cuda_emulation::ALLOWED, T> NAME(                                        \
+    __attribute__((always_inline)) inline cuda_emulation::AtomicValue<cuda_emulation::ALLOWED, T> NAME(                                       \
         T* address, cuda_emulation::AtomicValue<cuda_emulation::ALLOWED, T> value) {                     \
         using Value = std::remove_volatile_t<T>;                                                         \
         return cuda_emulation::atomic_update(const_cast<Value*>(address),                                \
@@ -89,20 +96,22 @@ CUDA_EMULATION_ATOMIC_SCOPES(atomicDec, AtomicInteger, old == 0 || old > value ?
 #undef CUDA_EMULATION_ATOMIC
 
 template <class T>
-cuda_emulation::AtomicValue<cuda_emulation::AtomicWord, T> atomicExch(
+__attribute__((always_inline)) inline cuda_emulation::AtomicValue<cuda_emulation::AtomicWord, T> atomicExch(
     T* address, cuda_emulation::AtomicValue<cuda_emulation::AtomicWord, T> value) {
     using Value = std::remove_volatile_t<T>;
     const Value found = cuda_emulation::atomic_update(const_cast<Value*>(address), [value](Value) { return value; });
+    cuda_emulation::take_lock();
     if (cuda_emulation::same_bytes(found, value)) cuda_emulation::let_others_run();
     return found;
 }
 template <class T>
-cuda_emulation::AtomicValue<cuda_emulation::AtomicComparable, T> atomicCAS(
+__attribute__((always_inline)) inline cuda_emulation::AtomicValue<cuda_emulation::AtomicComparable, T> atomicCAS(
     T* address, cuda_emulation::AtomicValue<cuda_emulation::AtomicComparable, T> expected,
     cuda_emulation::AtomicValue<cuda_emulation::AtomicComparable, T> value) {
     using Value = std::remove_volatile_t<T>;
     const Value found = cuda_emulation::atomic_update(
         const_cast<Value*>(address), [=](Value old) { return cuda_emulation::same_bytes(old, expected) ? value : old; });
+    cuda_emulation::take_lock();
     if (!cuda_emulation::same_bytes(found, expected)) cuda_emulation::let_others_run();
     return found;
 }

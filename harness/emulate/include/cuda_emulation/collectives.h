@@ -74,8 +74,11 @@ inline void __syncwarp(unsigned mask = cuda_emulation::kFullMask) {
 }
 inline unsigned __activemask() { return cuda_emulation::here->wait_at_warp("__activemask", 0, nullptr, 0); }
 
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
-inline void __threadfence_block() { __threadfence(); }
+inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() {
+    __atomic_store_n(&cuda_emulation::blocks_start_in_order, true, __ATOMIC_RELAXED);
+    __threadfence_block();
+}
 inline void __threadfence_system() { __threadfence(); }
 
 template <class T>

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
+#include <numeric>
 #include <sched.h>
+#include <ucontext.h>
 #include <system_error>
 #include <thread>
 
@@ -26,8 +28,18 @@ struct SignalHandlers {
 inline SignalHandlers signal_handlers;
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE};
 
-inline void on_signal(int number, siginfo_t* info, void*) {
+inline std::uint32_t place_in(const void* context) {
+    const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    return place_of(reinterpret_cast<const void*>(machine.gregs[REG_RIP] + 1));  // places are where a call returns to
+#else
+    return place_of(reinterpret_cast<const void*>(machine.pc + 1));
+#endif
+}
+
+inline void on_signal(int number, siginfo_t* info, void* context) {
     if (here != nullptr && here->runs_kernel_code()) {
+        last_fault = {LastFault::other, {place_in(context), 0}};
         if (number == SIGFPE) here->fail("integer division by zero, or of the lowest integer by -1");
         // An address that no process can have is reported by the processor without saying which.
         if (info->si_code == SI_KERNEL) here->fail("illegal memory access, far outside of all memory");
@@ -120,6 +132,26 @@ class MultiprocessorScope {
     std::unique_ptr<Multiprocessor> taken_;
 };
 
+// Has the launch watched, where that was asked for and the module was compiled for it.
+class TraceScope {
+  public:
+    TraceScope() {
+#ifdef __SANITIZE_THREAD__
+        static Tracer* const only = new Tracer;  // never destroyed: a kernel may run while we exit
+        if (schedule.watch == Watch::nothing) return;
+        only->begin_launch();
+        tracer = only;
+#endif
+    }
+    ~TraceScope() {
+#ifdef __SANITIZE_THREAD__
+        tracer = nullptr;
+#endif
+    }
+    TraceScope(const TraceScope&) = delete;
+    TraceScope& operator=(const TraceScope&) = delete;
+};
+
 // ---- a grid ----
 
 // Blocks taken one by one by the CPU's threads. The threads live as long as the launch: a pool would not survive the
@@ -134,6 +166,7 @@ class GridRun {
     // Throws the Fault of the first block that failed, after every CPU thread has come to rest.
     void run() {
         SignalScope signals;
+        TraceScope trace;
         std::vector<std::thread> helpers;
         try {
             for (std::uint64_t i = 1; i < std::min<std::uint64_t>(cpu_threads(), blocks_); ++i)
@@ -148,21 +181,33 @@ class GridRun {
 
   private:
     static unsigned cpu_threads() {
+        if (schedule.watch != Watch::nothing) return 1;
         constexpr int kMost = 16;  // each may need 1024 stacks, and a process may have 65530 mappings
         cpu_set_t allowed;
         if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
         return static_cast<unsigned>(std::clamp(CPU_COUNT(&allowed), 1, kMost));
     }
 
+    // The block that comes at a place of the order: at random, it is a step of a length that meets every block once.
+    std::uint64_t block_at(std::uint64_t place, Schedule::Kind order) const {
+        if (__atomic_load_n(&blocks_start_in_order, __ATOMIC_RELAXED)) return place;
+        if (order == Schedule::descending) return blocks_ - 1 - place;
+        if (order != Schedule::by_warps && order != Schedule::by_threads) return place;
+        std::uint64_t step = schedule.seed / 7 % blocks_ | 1;
+        while (std::gcd(step, blocks_) != 1) step += 2;
+        return static_cast<std::uint64_t>((static_cast<unsigned __int128>(place) * step + schedule.seed) % blocks_);
+    }
+
     void run_blocks() {
         try {
             MultiprocessorScope multiprocessor;
             SignalStack signal_stack;
-            for (std::uint64_t i; !stop_ && (i = next_++) < blocks_;) {
-                const std::uint64_t row = i / grid_.blocks.x;
+            const auto order = static_cast<Schedule::Kind>(schedule.kind);
+            for (std::uint64_t next; !stop_ && (next = next_++) < blocks_;) {
+                const std::uint64_t i = block_at(next, order), row = i / grid_.blocks.x;
                 const uint3 index = {static_cast<unsigned>(i % grid_.blocks.x), static_cast<unsigned>(row % grid_.blocks.y),
                                      static_cast<unsigned>(row / grid_.blocks.y)};
-                here->run_block(grid_, index, (i + launch_number_) % 2 == 1);
+                here->run_block(grid_, index, i + launch_number_, order);
             }
         } catch (...) {  // carried to the thread that launched, which throws it again
             std::lock_guard<std::mutex> lock(error_mutex_);

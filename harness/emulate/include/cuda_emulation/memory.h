@@ -40,6 +40,10 @@ class GuardedMemory {
     std::size_t size() const { return bytes_; }
     void fill_with_garbage() { std::memset(begin_, kGarbage, bytes_); }
 
+    // The mapping, guards included.
+    const char* first() const { return mapping_; }
+    const char* limit() const { return mapping_ + mapped_; }
+
     // Whether `address` is in this mapping, guards included. Asked for addresses that faulted: it is a guard then.
     bool holds(const void* address) const {
         const char* a = static_cast<const char*>(address);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fiber.h"
+#include "trace.h"
 #include "vector_types.h"
 
 #pragma GCC visibility push(hidden)
@@ -81,17 +82,17 @@ class Multiprocessor {
         }
     }
 
-    // Runs block `index` of `grid` to its end. Throws Fault, naming kernel, block and thread.
+    // Runs block `index` of `grid`, its `number`th, to its end. Throws Fault, naming kernel, block and thread.
     //
-    // CUDA promises no order between threads, so `backwards` starts them from the last: a kernel that lacks a barrier
-    // seldom comes out right in both directions.
-    void run_block(const Grid& grid, uint3 index, bool backwards) {
-        begin_block(grid, index, backwards);
+    // CUDA promises no order between threads, and a kernel that lacks a barrier seldom comes out right in several.
+    void run_block(const Grid& grid, uint3 index, std::uint64_t number, Schedule::Kind order) {
+        begin_block(grid, index);
+        put_in_order(order, number);
         start_threads();
         while (alive_ > 0 && !failed()) {
             bool progress = false;
             for (int k = 0; k < warps() && !failed(); ++k) {
-                const int warp = backwards_ ? warps() - 1 - k : k;
+                const int warp = warp_order_[k];
                 do {
                     progress |= run_ready_threads(warp);
                 } while (!failed() && release_warp(warp));
@@ -99,6 +100,7 @@ class Multiprocessor {
             if (failed()) break;
             if (alive_ > 0 && waiting_at_barrier_ == alive_) {
                 release_barrier();
+                if (order == Schedule::by_threads) put_in_order(order, ++number + next_random());
                 progress = true;
             }
             if (!progress) report_deadlock();
@@ -164,7 +166,7 @@ class Multiprocessor {
         record_fault(format, arguments);
         va_end(arguments);
         Fiber* fiber = current_fiber_;
-        running_ = kNobody;
+        leave();
         for (;;) fiber->suspend(scheduler_);
     }
 
@@ -174,6 +176,7 @@ class Multiprocessor {
     [[noreturn]] void fail_at_address(const void* address) {
         if (current_fiber_->stack().holds(address))
             fail("stack overflow: more than %zu KiB of local variables and calls", Fiber::kStackBytes / 1024);
+        last_fault.kind = LastFault::out_of_bounds;
         for (const SharedVariable& variable : shared_)
             if (variable.memory->holds(address))
                 fail("out-of-bounds access of a __shared__ variable of %zu bytes, %td bytes from its start",
@@ -198,9 +201,8 @@ class Multiprocessor {
     int warps() const { return (block_threads_ + kWarp - 1) / kWarp; }
     bool failed() const { return fault_[0] != '\0'; }
 
-    void begin_block(const Grid& grid, uint3 index, bool backwards) {
+    void begin_block(const Grid& grid, uint3 index) {
         grid_ = &grid;
-        backwards_ = backwards;
         block_threads_ = alive_ = static_cast<int>(grid.threads.x * grid.threads.y * grid.threads.z);
         started_ = waiting_at_barrier_ = predicates_at_barrier_ = 0;
         static_shared_bytes_ = 0;
@@ -211,12 +213,53 @@ class Multiprocessor {
             dynamic_ = std::make_unique<GuardedMemory>(grid.dynamic_shared, kDynamicSharedAlignment);
         dynamic_->fill_with_garbage();
         for (DynamicSharedSetter set : dynamic_shared_setters()) set(dynamic_->begin());
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->begin_block();
+#endif
+        show_tracer(*dynamic_);
         blockIdx = index;
         blockDim = grid.threads;
         gridDim = grid.blocks;
     }
 
     // ---- threads ----
+
+    // The order in which threads start, and in which those of a warp, and warps, go on.
+    void put_in_order(Schedule::Kind order, std::uint64_t number) {
+        random_ = schedule.seed + number * 0x9e3779b97f4a7c15u;
+        for (int t = 0; t < block_threads_; ++t) order_[t] = t;
+        for (int w = 0; w < warps(); ++w) warp_order_[w] = w;
+        const bool backwards = order == Schedule::descending || (order == Schedule::alternating && number % 2 == 1);
+        if (backwards) {
+            std::reverse(order_, order_ + block_threads_);
+            std::reverse(warp_order_, warp_order_ + warps());
+        } else if (order == Schedule::by_warps || order == Schedule::by_threads) {
+            shuffle(warp_order_, warps());
+            int* next = order_;
+            for (int k = 0; k < warps(); ++k) {
+                const int first = warp_order_[k] * kWarp, count = std::min(kWarp, block_threads_ - first);
+                for (int l = 0; l < count; ++l) next[l] = first + l;
+                if (next_random() % 2) std::reverse(next, next + count);
+                next += count;
+            }
+            if (order == Schedule::by_threads) shuffle(order_, block_threads_);
+        }
+        int filled[kMaxThreads / kWarp] = {};
+        for (int k = 0; k < block_threads_; ++k) {
+            const int warp = order_[k] / kWarp;
+            lane_order_[warp * kWarp + filled[warp]++] = order_[k];
+        }
+    }
+
+    void shuffle(int* values, int count) {
+        for (int i = count - 1; i > 0; --i) std::swap(values[i], values[next_random() % static_cast<unsigned>(i + 1)]);
+    }
+    std::uint64_t next_random() {  // splitmix64
+        std::uint64_t z = random_ += 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    }
 
     // One fiber runs thread after thread for as long as none has to wait. One that waits keeps the fiber that it is
     // on, and the next fiber goes on with the threads not started yet.
@@ -232,7 +275,7 @@ class Multiprocessor {
         bool ran = false;
         const int first = warp * kWarp, count = std::min(kWarp, block_threads_ - first);
         for (int k = 0; k < count && !failed(); ++k) {
-            const int t = first + (backwards_ ? count - 1 - k : k);
+            const int t = lane_order_[first + k];
             if (threads_[t].state != State::ready) continue;
             ran = true;
             set_running(t);
@@ -253,7 +296,7 @@ class Multiprocessor {
         Fiber* fiber = current_fiber_;
         self.state = state;
         self.fiber = fiber;
-        running_ = kNobody;
+        leave();
         current_fiber_ = nullptr;
         fiber->suspend(scheduler_);
     }
@@ -263,8 +306,7 @@ class Multiprocessor {
             Multiprocessor& self = *here;
             Thread* last;
             do {
-                const int t = self.backwards_ ? self.block_threads_ - 1 - self.started_ : self.started_;
-                ++self.started_;
+                const int t = self.order_[self.started_++];
                 last = &self.threads_[t];
                 last->fiber = nullptr;
                 self.set_running(t);
@@ -283,7 +325,7 @@ class Multiprocessor {
             report("the kernel threw something that is no std::exception");
         }
         threads_[running_].state = State::exited;
-        running_ = kNobody;
+        leave();
         --alive_;
     }
 
@@ -291,6 +333,20 @@ class Multiprocessor {
         running_ = t;
         const unsigned x = grid_->threads.x, y = grid_->threads.y, row = static_cast<unsigned>(t) / x;
         threadIdx = {static_cast<unsigned>(t) % x, row % y, row / y};
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->run(t);
+#endif
+    }
+    void leave() {
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->stop();  // may end here: the last write was a race
+#endif
+        running_ = kNobody;
+    }
+    void show_tracer(const GuardedMemory& memory) {
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->add_shared(memory.begin(), memory.end(), memory.first(), memory.limit());
+#endif
     }
 
     Fiber* idle_fiber() {
@@ -310,6 +366,9 @@ class Multiprocessor {
         waiting_at_barrier_ = predicates_at_barrier_ = 0;
         for (int t = 0; t < block_threads_; ++t)
             if (threads_[t].state == State::at_barrier) threads_[t].state = State::ready;
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->pass_barrier();
+#endif
     }
 
     // Releases the groups of lanes that are complete. Called when no lane of the warp can run, so that every lane has
@@ -352,6 +411,9 @@ class Multiprocessor {
             thread.mask = group;
             thread.state = State::ready;
         }
+#ifdef __SANITIZE_THREAD__
+        if (tracer != nullptr) tracer->pass_warp(first / kWarp);
+#endif
         return true;
     }
 
@@ -396,12 +458,14 @@ class Multiprocessor {
             fail("uses too much shared data: %zu bytes of __shared__ variables, and ptxas allows %zu",
                  static_shared_bytes_, kStaticSharedLimit);
         variable.memory->fill_with_garbage();
+        show_tracer(*variable.memory);
     }
 
     static constexpr std::size_t kDynamicSharedAlignment = 128;
 
     const Grid* grid_ = nullptr;
-    bool backwards_ = false;
+    int order_[kMaxThreads], lane_order_[kMaxThreads], warp_order_[kMaxThreads / kWarp];
+    std::uint64_t random_ = 0;
     std::uint64_t block_number_ = 0;
     int block_threads_ = 0, started_ = 0, alive_ = 0, running_ = kNobody;
     int waiting_at_barrier_ = 0, predicates_at_barrier_ = 0;
@@ -419,6 +483,14 @@ class Multiprocessor {
     std::unique_ptr<GuardedMemory> dynamic_;
     char fault_[768] = "";
 };
+
+#ifdef __SANITIZE_THREAD__
+inline void fail_for_the_tracer(const char* text) { here->fail("%s", text); }
+inline void describe_thread(char* text, std::size_t size, int thread) {
+    const unsigned x = blockDim.x, t = static_cast<unsigned>(thread), row = t / x;
+    std::snprintf(text, size, "thread (%u,%u,%u)", t % x, row % blockDim.y, row / blockDim.y);
+}
+#endif
 
 // What the rewrite makes of `extern __shared__ T name[]` in a kernel: a `T[]` decays as the array itself would.
 template <class Array>

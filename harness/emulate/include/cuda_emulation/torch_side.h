@@ -6,6 +6,9 @@
 #include "runtime.h"
 
 #ifdef CUDA_EMULATION_OVER_TORCH
+#if __has_include(<c10/core/CPUAllocator.h>)
+#include "guarded_allocator.h"
+#endif
 namespace at {
 template <typename T>
 struct RestrictPtrTraits {  // torch declares it for CUDA compilers alone, and the slim headers do it themselves
