@@ -238,7 +238,7 @@ class JudgeProcess:
         verdict = judgement.verdict
         if not (isinstance(verdict, Wrong) or (isinstance(verdict, Failed) and verdict.reason == "exception")):
             return judgement
-        emulated = job.kind == "cpu-emulated"
+        emulated = BACKENDS[job.kind].emulates
         wanted = job.settings.workload
         sizes = original_sizes(job.problem, wanted, judgement.workload, job.source, emulated=emulated)
         if sizes is None:

@@ -1,6 +1,8 @@
 """To add a backend: a `Backend`, a `Hardware` and a row. Nothing outside of its folder changes."""
 
+import ast
 import contextlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -138,3 +140,15 @@ def test_the_clock_can_use_it():
     assert device.rates("fp32").copy > 0
     assert device.knows_rates("fp32")
     assert device.environment().driver is None
+
+
+def test_kinds_of_devices_are_told_apart_by_backends_and_by_reports_alone():
+    harness = Path(session_module.__file__).parents[1]
+    named = {
+        str(path.relative_to(harness))
+        for path in harness.rglob("*.py")
+        if path.relative_to(harness).parts[0] not in ("backends", "report")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value == "cpu-emulated"
+    }
+    assert named == {"controller/races.py"}, "which asks for emulation beside a GPU"
