@@ -93,7 +93,7 @@ MUTANTS = (
            "            audit=known.findings,\n            substitutions", "            substitutions",
            "tests/judge tests/controller"),
     Mutant("the judge goes by its own tolerance", "judge/process.py",
-           "                    tolerance=settings.tolerance,\n                )", "                )",
+           "                tolerance=settings.tolerance,\n                orders_s", "                orders_s",
            "tests/judge tests/controller"),
     Mutant("what runs after it was stopped is not told", "sandbox/freezer.py",
            "        return used or not set(family(self._pid)) <= set(self._stopped)", "        return False",

@@ -83,10 +83,11 @@ def test_the_reference_is_its_own_candidate_under_the_entry_point(problem):
 
 def test_the_names_of_kernelbench_s_layout_are_written_in_one_place():
     names = {*KERNELBENCH.required, KERNELBENCH.entry}
+    elsewhere = {"formats.py", "kernelgym.py"}  # KernelGYM's requests have that word in a protocol of its own
     written = {
         f"{path.relative_to(HARNESS)}:{node.lineno}"
         for path in HARNESS.rglob("*.py")
-        if "templates" not in path.parts and path.name != "formats.py"
+        if "templates" not in path.parts and path.name not in elsewhere
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in names
     }

@@ -286,8 +286,9 @@ def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
 def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Session, on_phase: OnPhase) -> "Evaluated":
     """The same, with a flag where emulation finds a race in what a GPU found correct."""
     candidate, record = draft.candidate, evaluated.record
-    on_gpu = draft.kind == "cuda" and candidate is not None and "cuda" in candidate.languages
-    if not on_gpu or candidate is None or not isinstance(record.verdict, Correct):
+    if candidate is None or not isinstance(record.verdict, Correct):
+        return evaluated
+    if not BACKENDS[draft.kind].is_gpu or not any(row.emulated for row in _rows(candidate)):
         return evaluated
     with draft.phase("races", on_phase):
         found = flags_of_races(

@@ -325,9 +325,9 @@ class Session:
         """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
 
         `inspected` builds are for the tools of `harness.inspect`, `choice` is the settings' where None, `idle` ones
-        take the cores that nothing else wants, and IDLE_PATIENCE times as long. What is built for a
-        GPU is built for the architecture of `seat`, of the first one where None: it is not known yet then where it will
-        run, and a seat with another architecture builds it again. Thread-safe.
+        take the cores that nothing else wants, and IDLE_PATIENCE times as long. For a GPU the architecture is that of
+        `seat`, or of the first one where None: it is not known yet then where it will run, and a seat with another
+        architecture builds it again. Thread-safe.
         """
         arch = (seat or self.seats[0]).start().arch if BACKENDS[kind].is_gpu else None
         builder = self._builder((kind, arch, inspected, choice or self.settings.toolchain, idle))

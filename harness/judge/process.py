@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 import torch
@@ -239,7 +238,7 @@ class JudgeProcess:
         verdict = judgement.verdict
         if not (isinstance(verdict, Wrong) or (isinstance(verdict, Failed) and verdict.reason == "exception")):
             return judgement
-        emulated = job.kind == "cpu-emulated"
+        emulated = BACKENDS[job.kind].emulates
         wanted = job.settings.workload
         sizes = original_sizes(job.problem, wanted, judgement.workload, job.source, emulated=emulated)
         if sizes is None:
@@ -290,50 +289,22 @@ class JudgeProcess:
         free_bytes = self._hardware.free_bytes()
         with self._worker(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
-            subject: WorkerSubject | None = None
-            failed_early = partial(Judgement, workload=workload, sandbox=report, audit=known.findings)
-            try:
-                self._begin("load")
-                conversation.expect_ready()
-                self._load(conversation, job.source, problem.form.entry, job)
-                loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
-                self._begin("check")
-                finding = judge(
-                    problem,
-                    cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
-                    None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
-                    audit=known,
-                    bench=self._bench,
-                    plan=self._plan(settings, free_bytes, alone=alone),
-                    tolerance=settings.tolerance,
-                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
-                    by_name=by_name,
-                )
-            except BuildRefused as no:
-                return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))
-            except SubjectFailed as no:
-                return failed_early(verdict=Failed(stage="load", reason=no.reason, detail=no.detail, log=no.log))
-            except (torch.OutOfMemoryError, DeviceError):
-                held = self._given_back_by(worker)
-                if held <= free_bytes * _FAIR_SHARE:
-                    raise
-                of = f"{held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB"
-                detail = f"held {of} of device memory: too little was left to judge"
-                return failed_early(verdict=Failed(stage="run", reason="device-memory", detail=detail))
-            finally:
-                if subject is not None:
-                    subject.close()
+            found = self._found(
+                worker, conversation, problem, job, known, free_bytes=free_bytes, alone=alone, by_name=by_name
+            )
+            if isinstance(found, Failed):
+                return Judgement(verdict=found, workload=workload, sandbox=report, audit=known.findings)
             worker.kill()
             ended = worker.wait(5.0)
+        finding = found.finding
         judgement = Judgement(
             verdict=finding.verdict,
             timing=finding.timing,
             workload=workload,
             sandbox=report,
             audit=known.findings,
-            substitutions=subject.substitutions,
-            phases_s={"audit": audit_s, "load": loaded_s, **self._wait(), **finding.phases_s},
+            substitutions=found.substitutions,
+            phases_s={"audit": audit_s, "load": found.loaded_at - started, **self._wait(), **finding.phases_s},
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
@@ -341,6 +312,55 @@ class JudgeProcess:
             again = self._judge_once(job, alone=alone, by_name=True)
             return judgement if isinstance(again.verdict, Wrong | Failed) else again
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _found(
+        self,
+        worker: Worker,
+        conversation: Conversation,
+        problem: LoadedProblem,
+        job: Job,
+        known: Audit,
+        *,
+        free_bytes: int,
+        alone: bool,
+        by_name: bool,
+    ) -> "_Found | Failed":
+        """What comes of one worker: an early failure, or what the judge finds."""
+        settings, emulated = job.settings, BACKENDS[job.kind].emulates
+        subject: WorkerSubject | None = None
+        try:
+            self._begin("load")
+            conversation.expect_ready()
+            self._load(conversation, job.source, problem.form.entry, job)
+            loaded_at = time.monotonic()
+            subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
+            self._begin("check")
+            finding = judge(
+                problem,
+                cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
+                None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
+                audit=known,
+                bench=self._bench,
+                plan=self._plan(settings, free_bytes, alone=alone),
+                tolerance=settings.tolerance,
+                orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
+                by_name=by_name,
+            )
+        except BuildRefused as refused:
+            return Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+        except SubjectFailed as failed:
+            return Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+        except (torch.OutOfMemoryError, DeviceError):
+            held = self._given_back_by(worker)
+            if held <= free_bytes * _FAIR_SHARE:
+                raise
+            of = f"{held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB"
+            detail = f"held {of} of device memory: too little was left to judge"
+            return Failed(stage="run", reason="device-memory", detail=detail)
+        finally:
+            if subject is not None:
+                subject.close()
+        return _Found(finding, subject.substitutions, loaded_at)
 
     def _learn_rates(self, settings: Settings) -> None:
         """Measure what the device can do while it is idle, where that is not known."""
@@ -574,6 +594,15 @@ def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Ve
         if flag.severity == "reject" or flag.rule in reject:
             return Rejected(rule=flag.rule, detail=flag.detail)
     return verdict
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the judge found of a candidate, what its worker put in the place of CUDA, and when it had been loaded."""
+
+    finding: Finding
+    substitutions: tuple[str, ...]
+    loaded_at: float
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ _NOT_COMPILED = {("load", "syntax"), ("load", "missing"), ("load", "compile")}
 _STAGES_BEFORE_LOAD = {"extract", "screen", "build"}
 _INDENT = 4 * " "
 _RESULT_DEPTH = 2  # a result stands in a list in an object
-_DEVICES: dict[DeviceKind, str] = {"cuda": "cuda:0", "cpu": "cpu", "cpu-emulated": "cpu"}
+_ON_THE_HOST = ("cpu", "cpu-emulated")
 
 Stats = dict[str, float | int | str]
 
@@ -305,7 +305,7 @@ def _compiled(record: Record) -> bool:
 
 def _metadata(record: Record) -> dict[str, Any]:
     """KernelBench's keys, and two of ours: the `verdict`, and `notes` of what its file has no word for."""
-    found: dict[str, Any] = {"hardware": _hardware(record), "device": _DEVICES[record.device.kind]}
+    found: dict[str, Any] = {"hardware": _hardware(record), "device": torch_device(record.device.kind)}
     match record.verdict:
         case Correct(trials=trials):
             found["correctness_trials"] = f"({trials} / {trials})"
@@ -351,8 +351,13 @@ def _stats(samples_ms: Sequence[float], record: Record) -> Stats:
         "max": _three_digits(max(samples_ms)),
         "num_trials": len(samples_ms),
         "hardware": _hardware(record),
-        "device": _DEVICES[record.device.kind],
+        "device": torch_device(record.device.kind),
     }
+
+
+def torch_device(kind: DeviceKind) -> str:
+    """What KernelBench calls a kind of device: torch's name for it, numbered but for the host."""
+    return "cpu" if kind in _ON_THE_HOST else f"{kind}:0"
 
 
 def _deviation(samples: Sequence[float]) -> float:

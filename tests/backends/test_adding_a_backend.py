@@ -1,6 +1,8 @@
 """To add a backend: a `Backend`, a `Hardware` and a row. Nothing outside of its folder changes."""
 
+import ast
 import contextlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,7 +20,8 @@ from harness.inspect.tools import find_tool, unsupported
 from harness.judge import process as process_module
 from harness.judge.jobs import FROM_JUDGE, TO_JUDGE, Seat, Seated
 from harness.judge.process import JudgeProcess
-from harness.schema import Device
+from harness.report.kernelbench import torch_device
+from harness.schema import BuildRequest, Device
 from harness.settings import Settings
 from harness.transport import Channel
 from harness.transport.memory import HostArena
@@ -89,6 +92,12 @@ def test_its_seat_crosses_the_wire_and_its_kind_stands_in_a_record():
     seat = Seat(backend="stub", gpu="a")
     assert TO_JUDGE.validate_json(seat.model_dump_json()) == seat
     assert Device(kind="stub", name="Stub 7000").kind == "stub"
+    assert [torch_device(kind) for kind in ("stub", "cuda", "cpu", "cpu-emulated")] == [
+        "stub:0",
+        "cuda:0",
+        "cpu",
+        "cpu",
+    ]
 
 
 def test_what_is_built_for_it_goes_by_its_toolchains_and_the_architecture_of_the_seat(monkeypatch):
@@ -108,10 +117,10 @@ def test_what_is_built_for_it_goes_by_its_toolchains_and_the_architecture_of_the
     session = Session(None, choose_devices("stub"), SETTINGS, print)
     for seat, arch in zip(session.seats, ("stub-7", "stub-8"), strict=True):
         monkeypatch.setattr(seat, "start", lambda arch=arch: SimpleNamespace(arch=arch))
-    candidate = SimpleNamespace(source="")
-    session.build("stub", None, candidate)
+    candidate, request = SimpleNamespace(source=""), BuildRequest(name="a")
+    session.build("stub", request, candidate)
     for seat in session.seats:
-        session.build("stub", None, candidate, seat=seat)
+        session.build("stub", request, candidate, seat=seat)
     assert made == [("stub", "stub-7"), ("stub", "stub-8")]
     assert begin(None, None, session=session).kind == "stub"
 
@@ -131,3 +140,15 @@ def test_the_clock_can_use_it():
     assert device.rates("fp32").copy > 0
     assert device.knows_rates("fp32")
     assert device.environment().driver is None
+
+
+def test_kinds_of_devices_are_told_apart_by_backends_and_by_reports_alone():
+    harness = Path(session_module.__file__).parents[1]
+    named = {
+        str(path.relative_to(harness))
+        for path in harness.rglob("*.py")
+        if path.relative_to(harness).parts[0] not in ("backends", "report")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value == "cpu-emulated"
+    }
+    assert named == {"controller/races.py"}, "which asks for emulation beside a GPU"

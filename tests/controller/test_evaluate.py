@@ -32,6 +32,7 @@ PYTORCH = (
 CUDA = PYTORCH + 'SOURCE = """__global__ void f() {}"""\n# from torch.utils.cpp_extension import load_inline, cuda\n'
 TRITON = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x): pass\n\n\n" + PYTORCH
 BUILT = BuildSummary(name="f", toolchain="slim", cached=False, seconds=2.0, cpu_seconds=3.0, notes=("a note",))
+TILELANG = "import tilelang\nimport tilelang.language as T\n" + PYTORCH
 PREPARED = Preparation(builds=(BUILT,), notes=("a note",), build_log="warning: x", failure=None)
 TIMING = Timing(
     candidate_ms=1.0,
@@ -179,12 +180,25 @@ def test_the_policy_of_extraction_is_the_settings(session, submission, problem):
     assert "again" not in first.attachments["candidate.py"]
 
 
-def test_triton_without_a_gpu_is_unsupported_and_never_wrong(session, submission, problem):
-    record = evaluate(submission(TRITON), problem(), session=session()).record
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [(TRITON, "Triton"), (TILELANG, "TileLang"), ("from cutlass import cute\n" + PYTORCH, "CuTe DSL")],
+)
+def test_what_needs_a_gpu_is_unsupported_without_one_and_never_wrong(session, submission, problem, source, title):
+    record = evaluate(submission(source), problem(), session=session()).record
     assert (record.verdict.stage, record.verdict.reason) == ("build", "unsupported")
-    assert (
-        evaluate(submission(TRITON), problem(), session=session(JUDGEMENT, gpu=True)).record.verdict.kind == "correct"
-    )
+    assert record.verdict.detail.startswith(f"{title} kernels need a GPU")
+    on_gpu = session(JUDGEMENT, gpu=True)
+    assert evaluate(submission(source), problem(), session=on_gpu).record.verdict.kind == "correct"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"), [(PYTORCH, False), (TILELANG, True), ("import some_dsl\n" + PYTORCH, None)]
+)
+def test_a_judge_is_told_whether_the_source_has_kernels_of_its_own(session, submission, problem, source, told):
+    on_gpu = session(JUDGEMENT, gpu=True)
+    evaluate(submission(source), problem(), session=on_gpu)
+    assert on_gpu.seats[0].jobs[0].writes_kernels is told
 
 
 def test_a_failed_build_never_reaches_a_device_and_its_log_is_kept(session, submission, problem):

@@ -261,7 +261,7 @@ def test_a_number_that_is_not_finite_is_read(run, make_record):
         lambda line: line.replace(b'"python":"3.', b'"python":"\xff.'),
         lambda line: line.replace(b'"layers":[]', b'"layers":[3]'),
         lambda line: line.replace(b'"sha256":"1', b'"sha256":"x'),
-        lambda line: line.replace(b'"kind":"cpu"', b'"kind":"gpu"'),
+        lambda line: line.replace(b'"kind":"cpu"', b'"kind":"a GPU"'),
         lambda line: line.replace(b'"schema_version":1', b'"schema_version":0'),
         lambda line: line[:-2] + b"\n",
         lambda line: b"\n",

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from harness.formats import KERNELBENCH
 from harness.intake.rules.finding import Finding, Findings, calls_in, last, mentions, native
 from harness.intake.view import FunctionNode, View, is_below
 from harness.languages import LANGUAGES
@@ -19,6 +20,7 @@ _UNFILLED = frozenset({"empty", "empty_like", "zeros", "zeros_like", "ones", "on
 _SAME_VALUES = frozenset(
     {"view", "reshape", "contiguous", "clone", "detach", "to", "cuda", "float", "view_as", "flatten"}
 )
+_REFERENCE = KERNELBENCH.reference
 _BUILDERS = frozenset({"load_inline", "load"})
 _BROAD = frozenset({"", "Exception", "BaseException", "RuntimeError", "ImportError", "OSError", "AttributeError"})
 
@@ -28,7 +30,7 @@ def reference(view: View) -> Findings:
     if not _defines_model(view):
         yield from _uses_model(view)
     for use in view.uses:
-        imported = use.name.endswith(".Model") and use.name[0] not in "~?"
+        imported = use.name.endswith(f".{_REFERENCE}") and use.name[0] not in "~?"
         if imported or is_below(use.name.lstrip("."), "problems", "reference_solutions"):
             yield Finding(f"imports {use.name}", use.line)
 
@@ -213,13 +215,13 @@ def _strings_of(call: ast.Call, keyword: str) -> set[str]:
 
 
 def _defines_model(view: View) -> bool:
-    return any(node.name == "Model" for node in view.classes())
+    return any(node.name == _REFERENCE for node in view.classes())
 
 
 def _uses_model(view: View) -> Findings:
     for node in view.nodes:
-        if isinstance(node, ast.Name) and node.id == "Model" and isinstance(node.ctx, ast.Load):
-            yield Finding("uses Model", node.lineno)
+        if isinstance(node, ast.Name) and node.id == _REFERENCE and isinstance(node.ctx, ast.Load):
+            yield Finding(f"uses {_REFERENCE}", node.lineno)
 
 
 def _fallback_of(handler: ast.ExceptHandler, view: View, *, builds: bool) -> Findings:
