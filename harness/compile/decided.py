@@ -6,6 +6,7 @@ toolchain runs the same compiler, with the same flags, over a text that differs 
 source could take otherwise from these is left to stock before (`beyond.py`). Whatever no rule knows is asked of stock.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from harness.compile.toolchain import Surroundings
 _GCC = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
 _NVCC = re.compile(r"(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<text>.*)")
 _END = re.compile(r"(?P<file>At end of source): error(?: #\d+(?:-D)?)?: (?P<text>.*)")
+MOST_CHARACTERS = 1 << 18
+"""Of all sources together: what is read of longer ones would take seconds of the controller's."""
+_LONGEST_LINE = 2_000
+"""Characters of a compiler's line that are looked at: a candidate has it print lines of any length."""
 _ANY_ERROR = re.compile(r"^[^\n]*?\berror\b[^\n]*:|^nvcc fatal")
 _OWN = re.compile(r"(?:cpp|cuda)_sources\[\d+\]|binding")
 _MARK = re.compile(r'^#line 1 "([^"]*)"\n', re.MULTILINE)
@@ -63,7 +68,7 @@ class Unit:
     @cached_property
     def errors(self) -> list[_Error | None]:
         """The errors in the compiler's order; None for one whose place is not in the candidate's own text."""
-        lines = self.output.splitlines()
+        lines = [line[:_LONGEST_LINE] for line in self.output.splitlines()]
         starts = [index for index, line in enumerate(lines) if _ANY_ERROR.search(line)]
         return [self._read("\n".join(lines[start:end])) for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
@@ -157,7 +162,7 @@ def _brackets(unit: Unit) -> str | None:
         error is None
         or not unit.is_plain
         or unit.local
-        or re.search(r"^\s*#\s*(?:if|el)|<%|<:", unit.own, re.MULTILINE)
+        or re.search(r"^[ \t]*#[ \t]*(?:if|el)|<%|<:", unit.own, re.MULTILINE)
     ):
         return None
     if balanced(unit.own) or any(not balanced(line) for line in unit.own.splitlines() if re.match(r"\s*#", line)):
@@ -202,7 +207,7 @@ _UNQUALIFIED = re.compile(
     r"'(?P<gcc>\w+)' (?:was not declared in this scope|does not name a type|has not been declared)|"
     r'identifier "(?P<nvcc>\w+)" is undefined'
 )
-_BASE_CLASS = re.compile(r"\b(?:struct|class)\s+\w+(?:\s*<[^;{}]*>)?(?:\s+final)?\s*:(?!:)")
+_BASE_CLASS = re.compile(r"\b(?:struct|class)\s+\w+(?:\s*<[^;{}]{0,200}>)?(?:\s+final)?\s*:(?!:)")
 
 
 def _out_of_scope(unit: Unit) -> str | None:
@@ -215,8 +220,8 @@ def _out_of_scope(unit: Unit) -> str | None:
         return None
     name = found["gcc"] or found["nvcc"]
     line = unit.line()
-    called = re.search(rf"\b{name}\s*(?:<[^;()]*>)?\s*\(", line) or not re.search(rf"\b{name}\b", line)
-    if called or line.lstrip().startswith("#") or re.search(rf"\busing\b[^;]*\b{name}\b", unit.own):
+    called = re.search(rf"\b{name}\s*(?:<[^;()]{{0,200}}>)?\s*\(", line) or not re.search(rf"\b{name}\b", line)
+    if called or line.lstrip().startswith("#") or re.search(rf"\busing\b[^;]{{0,200}}\b{name}\b", unit.own):
         return None
     hidden = name not in unit.names.outside and name not in unit.names.of_macros(unit.words)
     return error.log if hidden and _no_paste_makes(unit, name) else None
@@ -261,7 +266,7 @@ def _qualified(unit: Unit) -> str | None:
     if error is None or not error.line or re.search(r"\bnamespace\s+(?:at|torch|c10|std|pybind11)\b", unit.own):
         return None
     line = unit.line()
-    own_macros = set(re.findall(r"^\s*#\s*define\s+(\w+)", unit.own, re.MULTILINE))
+    own_macros = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", unit.own, re.MULTILINE))
     if line.lstrip().startswith("#") or not own_macros.isdisjoint(IDENTIFIER.findall(line)):
         return None
     parts = [part for found in _QUALIFIED.finditer(line) for part in IDENTIFIER.findall(found[2])]
@@ -273,12 +278,13 @@ def _function(unit: Unit) -> str | None:
     return _out_of_scope(unit) if unit.error and unit.error.file == "binding" else None
 
 
-_MODULE_TWICE = re.compile(r"\A(?:(?!\berror:)[^\n]*\n)*[^\n]*error: (redefinition of 'PyObject\* PyInit_\w+\(\)')")
+_MODULE_TWICE = re.compile(r" error: (redefinition of 'PyObject\* PyInit_\w+\(\)')")
 
 
 def _defined_again(unit: Unit) -> str | None:
     """A definition of which another stands before it in the candidate's own text: both are there over any headers."""
-    if (twice := _MODULE_TWICE.search(unit.output)) and unit.words.count("PYBIND11_MODULE") > 1:
+    first = next((line[:_LONGEST_LINE] for line in unit.output.splitlines() if " error: " in line), "")
+    if (twice := _MODULE_TWICE.search(first)) and unit.words.count("PYBIND11_MODULE") > 1:
         place = re.search(r"^(.*): note: in expansion of macro 'PYBIND11_MODULE'", unit.output, re.MULTILINE)
         return f"{place[1]}: error: {twice[1]}" if place and not unit.errors[0] else None
     error = unit.error
@@ -323,7 +329,7 @@ def _syntax(unit: Unit) -> str | None:
     before = "\n".join(lines[: error.line - 2])
     begun = max((before.rfind(mark) for mark in ";{}"), default=-1)
     statement = before[begun + 1 :] + "\n" + "\n".join(lines[error.line - 2 : error.line])
-    if re.search(r"(?:::|\.|->)\s*\w+\s*<|^\s*#|\boperator\b|\btemplate\b", statement, re.MULTILINE):
+    if re.search(r"(?:::|\.|->)\s*\w+\s*<|^[ \t]*#|\boperator\b|\btemplate\b", statement, re.MULTILINE):
         return None
     words = [word for word in IDENTIFIER.findall(statement) if not _SAFE_MACROS.fullmatch(word)]
     if unit.names is None or any(word in unit.names.bodies or word in unit.names.unbalanced for word in words):
@@ -334,6 +340,7 @@ def _syntax(unit: Unit) -> str | None:
 # ---- rules of the objects together -------------------------------------------------------------------------------
 
 _TWICE = re.compile(r"multiple definition of [`']([^'\n]*)'; (\S+?\.o):.*first defined here")
+_MOST_TWICE = 20  # that are looked at
 _OF_HEADERS = re.compile(r"(?:at|c10|caffe2|torch|slim|pybind11|std|__gnu_cxx)::")
 
 
@@ -341,7 +348,7 @@ def _defined_twice(output: str, objects: Sequence[str], texts: Sequence[str]) ->
     """A symbol that two of the candidate's own objects define is defined twice whatever the headers: a second
     PYBIND11_MODULE beside the one that `functions=` generates, a function that is in two sources.
     """
-    for found in _TWICE.finditer(output):
+    for found in itertools.islice(_TWICE.finditer(output), _MOST_TWICE):
         symbol, first = found[1], found[2]
         name = re.match(r"(?:[\w:]*::)?(\w+)", symbol)
         if first not in objects or name is None or _OF_HEADERS.match(symbol):
@@ -392,7 +399,7 @@ def decide(
     said, None where it was not asked. `stock` is stock's plan of the same request. Raises MachineError.
     """
     sources = [call[-3] for call in stock.compile]
-    if sources != [call[-3] for call in fast.compile]:
+    if sources != [call[-3] for call in fast.compile] or sum(map(len, stock.files.values())) > MOST_CHARACTERS:
         return None
     local = {name: text for name, text in stock.files.items() if name not in sources}
     for call, output in zip(stock.compile, outputs, strict=True):

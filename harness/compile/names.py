@@ -19,6 +19,8 @@ from harness.compile.compiler import compiler_version, readable_folders, run_com
 from harness.compile.toolchain import Surroundings
 
 PREPROCESS_S = 120.0
+MOST_BYTES = 48 << 20
+"""Of one preprocessed source: torch's are 15 to 17 MB, and a candidate's includes can be made to give any number."""
 _THIS_CODE = Path(__file__).read_bytes()
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _COMMENT_OR_TEXT = re.compile(
@@ -79,7 +81,8 @@ def _read(file: Path) -> Names:
 def header_names(call: Sequence[str], text: str, files: Mapping[str, str], around: Surroundings) -> Names | None:
     """The names that headers hold for the source `text`, which `call`, stock's, compiles beside the other `files`.
 
-    None where stock's preprocessor does not take the includes, or not in time: then nothing can be said. Raises
+    None where stock's preprocessor does not take the includes, not in time, or makes too much of them: then nothing can
+    be said. Raises
     MachineError where the cache cannot be used.
     """
     skeleton = skeleton_of(text)
@@ -126,6 +129,8 @@ def _preprocess(
                 readable=readable_folders(around.machine.layout, around.cache),
             )
             if not run.ok:
+                return None
+            if (work / "printed.i").stat().st_size > MOST_BYTES:
                 return None
             printed.append((work / "printed.i").read_text(errors="replace"))
             (work / "printed.i").unlink()

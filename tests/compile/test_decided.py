@@ -7,10 +7,12 @@ import pytest
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder
-from harness.compile.decided import RULES, TWICE, Unit
+from harness.compile.decided import MOST_CHARACTERS, RULES, TWICE, Unit, decide
 from harness.compile.names import Names
-from harness.compile.recipe import Plan
+from harness.compile.recipe import Machine, Plan
+from harness.compile.stock import STOCK
 from harness.compile.toolchain import Surroundings, Toolchain
+from harness.compile.torch_layout import cxx_compiler, find_torch
 from harness.schema import Artifact, BuildFailure, BuildRequest
 
 NAMES = Names(
@@ -238,3 +240,16 @@ def test_a_source_that_stock_refuses_ends_the_compiles_beside_it(
     assert isinstance(failure, BuildFailure)
     assert (failure.reason, failure.detail) == ("compile", "x.cpp:1:1: error: typo")
     assert failure.seconds < 150
+
+
+def test_of_sources_that_are_longer_than_any_honest_one_nothing_is_decided(cache: ArtifactCache) -> None:
+    around = Surroundings(Machine("cpu", find_torch(), cxx_compiler()), cache, lambda _: None)
+    outputs = ["cpp_sources[0]:1:10: fatal error: no.h: No such file or directory"]
+    found = []
+    for filling in ("", "//" + "x" * MOST_CHARACTERS):
+        request = BuildRequest(name="m", cpp_sources=(f"#include <no.h>\n{filling}",))
+        plan = STOCK.plan(request, around)
+        found.append(decide(outputs, None, plan, plan, around))
+    assert found[0] is not None
+    assert found[0].rule == "include"
+    assert found[1] is None
