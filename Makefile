@@ -19,7 +19,10 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 unit: $(INSTALLED)
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -rf --durations 25
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -rf --durations 25; status=$$?; \
+	if [ $$status -ne 1 ]; then exit $$status; fi; \
+	echo "Once more, alone: what failed beside other tests."; \
+	$(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5 -rf
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed" if sys.version_info < (3, 11) else 0)'

@@ -1,7 +1,7 @@
 """Random mutations of benchmarks/kernels: names, types, arguments, braces, missing declarations, wrong namespaces.
 
-What `same.py --mutations N` compares. A mutant is the C++ that the emulation makes of a kernel's CUDA, as one source
-with its bindings; its one call runs the candidate's own `forward`.
+What `same.py --mutations N` compares. Emulated, a mutant is the C++ that the emulation makes of a kernel's CUDA, as one
+source with its bindings; for a GPU it is the candidate's own request. Its one call runs the candidate's own `forward`.
 """
 
 import random
@@ -99,10 +99,44 @@ class Mutant:
     snippet: Snippet
 
 
+@dataclass(frozen=True)
+class CudaMutant:
+    """`kind` is the name of the mutation, `call` what runs the candidate of a kernel over the module `module`."""
+
+    kind: str
+    name: str
+    request: BuildRequest
+    call: str
+
+
+def _requests() -> dict[Path, BuildRequest]:
+    """Of the kernels that build once, from sources of their own."""
+    return {path: found[0] for path in KERNELS if len(found := requests_of(path)) == 1 and not found[0].files}
+
+
+def cuda_mutants(count: int, seed: int) -> Iterator[CudaMutant]:
+    """So many, of the CUDA or the C++ source of a kernel; the same ones for the same seed."""
+    draw = random.Random(seed)
+    requests = _requests()
+    made: set[str] = set()
+    while len(made) < count:
+        path, kind = draw.choice(list(requests)), draw.choice(list(MUTATIONS))
+        request = requests[path]
+        part = draw.choice([name for name in ("cpp_sources", "cuda_sources") if any(getattr(request, name))])
+        sources = list(getattr(request, part))
+        at = draw.randrange(len(sources))
+        sources[at] = MUTATIONS[kind](sources[at], draw)
+        mutated = request.model_copy(update={part: tuple(sources)})
+        if mutated != request and mutated.model_dump_json() not in made:
+            made.add(mutated.model_dump_json())
+            call = f"candidate({str(path)!r}, module, 'cuda')"
+            yield CudaMutant(kind, f"mutations/{len(made)}-{path.stem}", mutated, call)
+
+
 def mutants(count: int, seed: int) -> Iterator[Mutant]:
     """So many mutants that the emulation knows how to rewrite; the same ones for the same seed."""
     draw = random.Random(seed)
-    requests = {path: found[0] for path in KERNELS if len(found := requests_of(path)) == 1 and not found[0].files}
+    requests = _requests()
     made: set[str] = set()
     while len(made) < count:
         path = draw.choice(list(requests))
@@ -135,8 +169,8 @@ def _source(request: BuildRequest) -> str:
     return "\n".join((*request.cpp_sources, *request.cuda_sources))
 
 
-def candidate(path: str, module: Any) -> Any:
-    """What a candidate's `forward` gives over a module that stands for all that it builds."""
+def candidate(path: str, module: Any, device: str = "cpu") -> Any:
+    """What a candidate's `forward` gives on a device over a module that stands for all that it builds."""
     import torch
     from torch.utils import cpp_extension
 
@@ -145,8 +179,8 @@ def candidate(path: str, module: Any) -> Any:
     names: dict[str, Any] = {"__name__": "candidate", "__file__": path}
     exec(compile(Path(path).read_text(), path, "exec"), names)
     torch.manual_seed(1)
-    model = names["ModelNew"](*names["get_init_inputs"]())
+    model = names["ModelNew"](*names["get_init_inputs"]()).to(device)
     torch.manual_seed(2)
-    inputs = names["get_inputs"]()
+    inputs = [value.to(device) if isinstance(value, torch.Tensor) else value for value in names["get_inputs"]()]
     with torch.no_grad():
         return model(*inputs)

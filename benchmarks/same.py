@@ -4,6 +4,7 @@
     python benchmarks/same.py --target cuda        # the snippets in CUDA, on a machine with a GPU
     python benchmarks/same.py --target cpu-emulated                  # the same, emulated, over torch's headers too
     python benchmarks/same.py --target cpu-emulated --mutations 200  # of benchmarks/kernels, drawn by --seed
+    python benchmarks/same.py --target cuda --mutations 200          # the same in CUDA, built one by one
     python benchmarks/same.py --alone 200          # of those, 200 drawn ones as the builder builds them, one by one
 
 Snippets are compiled many at once, since reading torch's headers is what takes the time: stock's over a precompiled
@@ -34,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "benchmarks")]
 
 from declared import FOR_THE_FACADE_ALONE, declared_names  # noqa: E402
-from mutations import candidate, mutants  # noqa: E402
+from mutations import CudaMutant, candidate, cuda_mutants, mutants  # noqa: E402
 from sides import PART, Side, by_group, in_parts  # noqa: E402
 from snippets import Snippet, read_snippets  # noqa: E402
 
@@ -45,7 +46,8 @@ from harness.compile.compiler import readable_folders  # noqa: E402
 from harness.compile.recipe import Machine  # noqa: E402
 from harness.compile.slim import SLIM  # noqa: E402
 from harness.compile.slim_tool import slim_tool  # noqa: E402
-from harness.compile.toolchain import Surroundings  # noqa: E402
+from harness.compile.stock import STOCK  # noqa: E402
+from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain  # noqa: E402
 from harness.compile.torch_layout import cxx_compiler, find_torch  # noqa: E402
 from harness.emulate import NotEmulated, rewrite  # noqa: E402
 
@@ -238,6 +240,50 @@ def alone(snippets: list[Snippet], around: Surroundings, folder: Path, jobs: int
         return {s.name for s, well in zip(snippets, pool.map(builds, snippets), strict=True) if well}
 
 
+def compare_one_by_one(made: list[CudaMutant], around: Surroundings, folder: Path, jobs: int) -> Comparison:
+    """Build each as the builder does, by the slim toolchain and, where that takes it, by stock; run both."""
+    found = Comparison()
+    readable = readable_folders(around.machine.layout, around.cache)
+    visible = slim_tool(around.machine, around.cache, print).visible
+
+    def module(mutant: CudaMutant, toolchain: Toolchain) -> Path | None:
+        try:
+            plan = toolchain.plan(mutant.request, around)
+        except SteppedBack:
+            return None
+        where = folder / toolchain.name / re.sub(r"\W", "_", mutant.name)
+        return run_plan(plan, where, BUILD_S, readable).module
+
+    def tried(mutant: CudaMutant) -> None:
+        if (reason := beyond_the_facade(mutant.request, visible)) is not None:
+            found.left_by_text[mutant.name] = reason
+        elif (ours := module(mutant, SLIM)) is not None:
+            found.slim.add(mutant.name)
+            if (theirs := module(mutant, STOCK)) is not None:
+                found.stock.add(mutant.name)
+                both[mutant.name] = (ours, theirs)
+
+    both: dict[str, tuple[Path, Path]] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(tried, made))
+    say(f"{len(made)} mutants, {len(found.left_by_text)} left by text, {len(found.slim)} taken by slim")
+    for mutant in made:
+        if mutant.name not in both:
+            continue
+        found.calls += 1
+        one, two = (outcomes(file, mutant.request.name, [mutant.call]) for file in both[mutant.name])
+        if one == two:
+            continue
+        again = [outcomes(both[mutant.name][0], mutant.request.name, [mutant.call]) for _ in range(2)]
+        if (crashed(one) and crashed(two)) or any(other != one for other in again):
+            found.undefined.append(mutant.name)
+        else:
+            found.differing[mutant.name] = [(mutant.call, str(one[-1:]), str(two[-1:]))]
+    return found
+
+
+BUILD_S = 280.0
+"""What one build may take."""
 CALL_S = 20.0
 """What one call may take; a mutated kernel may never end."""
 STARTED = time.monotonic()
@@ -274,6 +320,8 @@ def main() -> int:
     )
     around = Surroundings(machine=machine, cache=ArtifactCache(), on_status=say)
 
+    if given.target == "cuda" and given.mutations:
+        return mutations_in_cuda(given, around)
     found, done, drawn, built = Comparison(), [], [], set()
     with tempfile.TemporaryDirectory() as work:
         for file in dict.fromkeys(given.first.split() + [file_of(s) for s in snippets]):
@@ -297,8 +345,27 @@ def main() -> int:
     return 1 if found.slim_only or found.differing else 0
 
 
+def mutations_in_cuda(given: argparse.Namespace, around: Surroundings) -> int:
+    """Compare the mutants, print and keep what was found. The exit status."""
+    made = [mutant for mutant in cuda_mutants(given.mutations, given.seed) if re.search(given.only, mutant.name)]
+    with tempfile.TemporaryDirectory() as work:
+        found = compare_one_by_one(made, around, Path(work), given.jobs)
+    for mutant in made:
+        if mutant.name in found.slim_only:
+            print(f"slim alone takes {mutant.name} ({mutant.kind}):\n{mutant.request.model_dump_json()}", flush=True)
+        for _, one, two in found.differing.get(mutant.name, ()):
+            print(f"differs: {mutant.name} ({mutant.kind})\n  slim  {one[:300]}\n  stock {two[:300]}", flush=True)
+    text = json.dumps(summary(given, around.machine, [], found, [], set()), indent=1)
+    print(text)
+    if given.out:
+        given.out.write_text(f"{text}\n")
+    return 1 if found.slim_only or found.differing else 0
+
+
 def asked_for(given: argparse.Namespace) -> list[Snippet]:
     """The snippets of the language that the target's compiler reads, or the mutants."""
+    if given.target == "cuda" and given.mutations:
+        return []
     if given.mutations:
         return [mutant.snippet for mutant in mutants(given.mutations, given.seed)]
     if given.target == "cpu-emulated":

@@ -11,7 +11,7 @@ from harness.schema.base import Frozen
 from harness.schema.build import AuditChoice, ToolchainChoice
 from harness.schema.flag import JudgeFlag
 from harness.schema.problem import Precision
-from harness.schema.record import BaselineName, ToleranceName, TraceWhen
+from harness.schema.record import BaselineName, TimingMode, ToleranceName, TraceWhen
 from harness.schema.submission import ExtractPolicy
 
 GIB = 1 << 30
@@ -35,11 +35,12 @@ class Settings(Frozen):
 
     `workload` sets module-level numbers of the problem (`--set`). `timeout_s` is what one step of a candidate may
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
-    timed rounds of one candidate, but for launch-bound ones (docs/judging.md). `baselines` are the forms of the
-    reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels ran. `reject`
-    names flags that turn a correct candidate into a rejected one; InputError where it names none. `audit`: whose
-    verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated as well, and
-    flagged where threads race. `memory_bytes` is what one worker may use of host memory.
+    timed rounds of one candidate, but for launch-bound ones (docs/judging.md); `timing` is how much they are to tell:
+    "quick" ends once the speed-up lies in one band, but for wins, "none" takes no time at all. `baselines` are the
+    forms of the reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels
+    ran. `reject` names flags that turn a correct candidate into a rejected one; InputError where it names none.
+    `audit`: whose verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated
+    as well, and flagged where threads race. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)
@@ -56,6 +57,7 @@ class Settings(Frozen):
     timeout_s: float = 60.0
     build_timeout_s: float = 600.0
     timing_s: float = 2.0
+    timing: TimingMode = "full"
     memory_bytes: int = 16 * GIB
 
     @property

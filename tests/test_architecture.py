@@ -113,3 +113,24 @@ def test_every_file_of_tests_is_collected(request: pytest.FixtureRequest) -> Non
     assert listed.returncode == 0, listed.stdout[-2000:] + listed.stderr[-2000:]
     collected = {line.partition("::")[0] for line in listed.stdout.splitlines() if "::" in line}
     assert collected == files
+
+
+LONGEST = 60
+LONGER = {
+    "cli/batch.py: batch": "its options stand one a line, and its imports within it, so that the help starts fast",
+    "cli/run.py: run": "the same",
+}
+"""Functions of more than LONGEST lines, with the reason."""
+
+
+def test_no_function_is_longer_than_a_page_but_those_with_a_reason() -> None:
+    long = {
+        f"{path.relative_to(HARNESS)}: {node.name}"
+        for path in HARNESS.rglob("*.py")
+        if "templates" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= LONGEST
+    }
+    assert long == set(LONGER)

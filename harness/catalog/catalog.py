@@ -11,10 +11,9 @@ from pathlib import Path
 from harness.catalog.dataset import fetched, is_hub_name, parquet_files, unpacked
 from harness.catalog.source import parse
 from harness.errors import InputError, ProblemError
+from harness.formats import FORMATS
 from harness.schema import Problem
 from harness.shipped import shipped
-
-REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 
 _KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d+)_problem_(?P<number>\d+)")
 _LEVEL = re.compile(r"level_?(?P<level>\d+)")
@@ -155,11 +154,11 @@ def text_problem(source: str, *, name: str = "problem") -> Problem:
 def check(problem: Problem) -> Problem:
     """Return `problem` if its module defines what a problem must; the code is not run. Raises ProblemError."""
     defined = {name for statement in parse(problem).body for name in _names(statement)}
-    missing = [name for name in REQUIRED if name not in defined]
-    if missing:
+    form = FORMATS[problem.format]
+    if missing := form.lacking(defined):
         raise ProblemError(
-            f"The problem {problem.title} defines no {' and no '.join(missing)}: a problem file needs a class Model "
-            "and the functions get_inputs() and get_init_inputs()."
+            f"The problem {problem.title} defines no {' and no '.join(missing)}: a problem file needs a class "
+            f"{form.reference} and the functions {form.inputs}() and {form.arguments}()."
         )
     return problem
 

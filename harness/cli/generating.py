@@ -12,6 +12,7 @@ import click
 
 from harness.cli.options import ONLY
 from harness.errors import InputError
+from harness.languages import prompted
 
 if TYPE_CHECKING:
     from harness.catalog import Catalog
@@ -117,7 +118,7 @@ _GENERATING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     ),
     click.option(
         "--language",
-        type=click.Choice(["cuda", "triton", "c++"]),
+        type=click.Choice(list(prompted())),
         default="cuda",
         show_default=True,
         help="What kernels are asked for.",

@@ -9,9 +9,12 @@ import click
 from harness.errors import InputError
 
 if TYPE_CHECKING:
+    from harness.sandbox import Least
     from harness.settings import Settings
 
 GIB = 1 << 30
+TIMING_S = 2.0
+"""What the timed rounds may take where nobody says otherwise; that of `Settings`, without importing it."""
 
 
 class Assignment(click.ParamType[tuple[str, int | float]]):
@@ -29,6 +32,25 @@ class Assignment(click.ParamType[tuple[str, int | float]]):
             except ValueError:
                 continue
         raise click.BadParameter(f"{value!r} is not NAME=NUMBER, such as batch_size=16", ctx, param)
+
+
+class Timing(click.ParamType[tuple[str, float]]):
+    """full, quick, none, or seconds for the rounds: the mode, and the seconds."""
+
+    name = "TIMING"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        if isinstance(value, tuple):
+            return value
+        if value in ("full", "quick", "none"):
+            return value, TIMING_S
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = -1.0
+        if not 0.0 <= seconds < float("inf"):
+            raise click.BadParameter(f"{value!r} is neither full, quick, none nor a number of seconds", param=param)
+        return "full", seconds
 
 
 class Rejectable(click.ParamType[str]):
@@ -93,11 +115,11 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     ),
     click.option(
         "--require-isolation",
-        "isolation",
-        type=click.Choice(["auto", "full", "basic", "none"]),
-        default="auto",
+        "least",
+        type=click.Choice(["full", "basic", "none"]),
+        default="none",
         show_default=True,
-        help="Refuse to run with less than this; auto takes the best there is.",
+        help="Refuse to run with less than this; workers get the best there is.",
     ),
     click.option(
         "--precision",
@@ -150,12 +172,13 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     ),
     click.option(
         "--timing",
-        "timing_s",
-        type=click.FloatRange(min=0.0),
-        default=2.0,
+        "timing",
+        type=Timing(),
+        default="full",
         show_default=True,
-        metavar="SECONDS",
-        help="What the timed rounds of one candidate may take; ten rounds are taken always.",
+        metavar="full|quick|none|SECONDS",
+        help="How much to time: SECONDS bounds the rounds (full: 2; ten rounds are taken always); quick ends once the "
+        "band of the speed-up is known, but for wins above 1.5; none is correctness only.",
     ),
     click.option(
         "--memory",
@@ -175,7 +198,7 @@ def settings_of(
     extract: str,
     toolchain: str,
     audit: str,
-    isolation: str,
+    least: "Least",
     precision: str,
     tolerance: str,
     baselines: tuple[str, ...],
@@ -183,10 +206,11 @@ def settings_of(
     reject: tuple[str, ...],
     races: bool,
     timeout_s: float,
-    timing_s: float,
+    timing: tuple[str, float],
     memory_gib: float,
 ) -> "Settings":
     """What the options of `judging` come to."""
+    from harness.sandbox import AT_LEAST
     from harness.settings import Settings
 
     return Settings.model_validate(
@@ -195,7 +219,7 @@ def settings_of(
             "extract": extract,
             "toolchain": toolchain,
             "audit": audit,
-            "isolation": {"basic": "basic-or-more", "none": "auto"}.get(isolation, isolation),
+            "isolation": AT_LEAST[least],
             "precision": precision,
             "tolerance": tolerance,
             "baselines": baselines or ("eager",),
@@ -203,7 +227,8 @@ def settings_of(
             "reject": reject,
             "races": races,
             "timeout_s": timeout_s,
-            "timing_s": timing_s,
+            "timing": timing[0],
+            "timing_s": timing[1],
             "memory_bytes": int(memory_gib * GIB),
         }
     )

@@ -14,9 +14,9 @@ from harness.schema import BuildRequest
 
 # What the facade does not have.
 _LACKING = re.compile(
-    r"TORCH_LIBRARY\w*|torch::(?:nn(?!::functional)|jit|autograd::\w*Function|optim|data)\b|"
+    r"TORCH_LIBRARY\w*|torch::(?:nn|jit|autograd::\w*Function|optim|data)\b|"
     r"py::(?:class_|array\w*|kwargs|args|bytes|buffer|enum_|error_already_set|capsule)\b|"
-    r"<pybind11/(?:numpy|functional|complex)\.h>|<torch/(?:library|script)\.h>|<ATen/native/[^>]*>|TensorIterator\w*|"
+    r"<pybind11/(?:numpy|functional|complex)\.h>|<torch/(?:library|script|nn)(?:\.h>|/)|<ATen/native/[^>]*>|TensorIterator\w*|"
     r"torch::stable|cudaEventExternal"
 )
 # Namespaces of which the facade has every name.

@@ -10,11 +10,12 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from harness.backends import BACKENDS
 from harness.compile.cache import ArtifactCache, disk_faults
 from harness.compile.compiler import (
     BUILD_BYTES,
@@ -24,6 +25,7 @@ from harness.compile.compiler import (
     readable_folders,
     run_compiler,
 )
+from harness.compile.decided import Decision, decide
 from harness.compile.flags import refused_flag
 from harness.compile.gate import MemoryGate, available_bytes
 from harness.compile.lines import cap_log, first_error
@@ -57,6 +59,7 @@ class _Attempt:
 
     `killed` says that a compiler was ended by SIGKILL, or that its output says so; `short` that the kernel did end
     some process meanwhile because memory was short, which no output can say; `peak_bytes` what the largest one had.
+    `runs` are those of the plan's compilers, in its order, and of its linker where all of these were content.
     """
 
     module: Path | None
@@ -71,6 +74,8 @@ class _Attempt:
     peak_bytes: int = 0
     notes: tuple[str, ...] = ()
     library: Path | None = None
+    plan: Plan | None = None
+    runs: tuple[CompilerRun, ...] = ()
 
 
 class Builder:
@@ -151,6 +156,7 @@ class Builder:
         """Try the toolchains in their order; only where the last one fails is it the candidate's fault."""
         notes: list[str] = []
         started, cpu_seconds = time.monotonic(), 0.0
+        decision: Decision | None = None
         for toolchain in self._toolchains:
             last = toolchain is self._toolchains[-1]
             left = until - time.monotonic()
@@ -158,6 +164,8 @@ class Builder:
             attempt = self._attempt(toolchain, request, work / toolchain.name, share)
             cpu_seconds += attempt.cpu_seconds
             if attempt.module is not None or last or attempt.reason == "not-emulated":
+                break
+            if (decision := self._decided(attempt, request)) is not None:
                 break
             notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
             for folder in work.iterdir():  # or it would look like another's
@@ -167,10 +175,12 @@ class Builder:
             self._blame_the_machine(attempt)
             failure = BuildFailure(
                 reason=attempt.reason,
-                detail=attempt.detail,
-                log=cap_log(attempt.log),
+                detail=first_error(decision.detail) if decision else attempt.detail,
+                log=cap_log(decision.log if decision else attempt.log),
                 toolchain=toolchain.name,
                 seconds=seconds,
+                cpu_seconds=cpu_seconds,
+                decided=decision.rule if decision else "",
             )
             return self._around.cache.put(key, failure) if failure.reason in LASTING else failure
         artifact = Artifact(
@@ -187,10 +197,24 @@ class Builder:
         )
         return self._around.cache.put(key, artifact, attempt.module, attempt.library)
 
+    def _decided(self, attempt: _Attempt, request: BuildRequest) -> Decision | None:
+        """Whether a fast toolchain's refusal is stock's as well, by a rule that needs no stock compile."""
+        ends = (run.timed_out or run.killed or run.overfull or run.out_of_memory for run in attempt.runs)
+        if attempt.plan is None or attempt.reason != "compile" or any(ends):
+            return None
+        try:
+            stock = self._toolchains[-1].plan(request, self._around)
+        except (SteppedBack, Refused, BadFlags):
+            return None
+        compiled = attempt.runs[: len(attempt.plan.compile)]
+        linked = attempt.runs[len(compiled) :]
+        outputs = ["" if run.ok else run.output for run in compiled]
+        return decide(outputs, linked[0].output if linked else None, attempt.plan, stock, self._around)
+
     def _blame_the_machine(self, attempt: _Attempt) -> None:
         """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""
         machine = self._around.machine
-        if machine.target == "cuda" and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
+        if machine.nvcc and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
             raise ToolchainError("This torch is a CPU build: install a CUDA build of torch to build for a GPU.")
 
     def _attempt(self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float) -> _Attempt:
@@ -209,7 +233,8 @@ class Builder:
         started = time.monotonic()
         with disk_faults(self._around.cache.root):
             with self._gate.hold(toolchain.memory_bytes):
-                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle)
+                final = toolchain is self._toolchains[-1]
+                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle, final=final)
             if not attempt.killed:
                 return attempt
             with self._gate.hold(self._gate.budget_bytes):  # alone: others may have had the memory
@@ -222,25 +247,30 @@ class Builder:
         return attempt
 
 
-def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False) -> _Attempt:
+def run_plan(
+    plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False, final: bool = False
+) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers side by side, then the linker.
+
+    `final`: nobody is asked after these compilers, so what one of them refuses ends the others.
 
     Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
     """
     started, oom_kills = time.monotonic(), kernel_oom_kills()
     work.mkdir(parents=True)
+    refused = threading.Event()
     compiler = functools.partial(run_compiler, cwd=work, readable=readable, idle=idle)
     for name, text in plan.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, errors="surrogateescape")
     at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(functools.partial(compiler, deadline_s=deadline_s), plan.compile))
+        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, final), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left)
-        refused = plan.refused_link is not None and re.search(plan.refused_link, linked.output)
-        runs.append(dataclasses.replace(linked, status=1) if refused else linked)
+        unkept = plan.refused_link is not None and re.search(plan.refused_link, linked.output)
+        runs.append(dataclasses.replace(linked, status=1) if unkept else linked)
     log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
     attempt = _Attempt(
         module=None,
@@ -249,11 +279,13 @@ def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ..
         seconds=time.monotonic() - started,
         cpu_seconds=sum(run.cpu_seconds for run in runs),
         notes=plan.notes,
+        plan=plan,
+        runs=tuple(runs),
         killed=any(run.killed for run in runs),
         short=kernel_oom_kills() > oom_kills,
         peak_bytes=max((run.peak_bytes for run in runs), default=0),
     )
-    bad = next((run for run in runs if not run.ok), None)
+    bad = next((run for run in runs if not run.ok and not run.stopped), None)
     if bad is not None:
         insist_on_room(work)
         reason, detail = _blame(bad, log, deadline_s)
@@ -265,6 +297,16 @@ def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ..
         insist_on_room(work)
         return dataclasses.replace(attempt, detail=str(why), log=f"{log}\n{why}".strip())
     return dataclasses.replace(attempt, module=module, sha256=sha256, killed=False)
+
+
+def _beside(
+    compiler: Callable[..., CompilerRun], call: Sequence[str], deadline_s: float, refused: threading.Event, final: bool
+) -> CompilerRun:
+    """One of several compilers of a build, ended once another has refused its source where that is `final`."""
+    run = compiler(call, deadline_s=deadline_s, stop=refused)
+    if final and not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
+        refused.set()
+    return run
 
 
 def cache_key(request: BuildRequest, machine: Machine, toolchains: list[str]) -> str:
@@ -328,7 +370,7 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
         detail = f"more than {MOST_CHARACTERS:,} characters in one build"
     elif not _NAME.fullmatch(request.name):
         detail = f"{request.name[:200]!r} is no name for an extension"
-    elif request.uses_cuda and machine.target == "cpu":
+    elif request.uses_cuda and not BACKENDS[machine.target].builds_cuda:
         detail = "CUDA sources cannot be built for a CPU without emulation"
     else:
         return None

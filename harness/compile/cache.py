@@ -143,10 +143,10 @@ class ArtifactCache:
         """Throw away what a build left in its work folder, whatever rights its compilers gave it."""
         self._remove(folder)
 
-    def tool(self, fingerprint: str) -> Path | None:
+    def tool(self, fingerprint: str, *, hold: bool = True) -> Path | None:
         """The folder in which a toolchain keeps what it prepares once, its hash checked; None where it must be made.
 
-        One that was asked for or published since this process started is not evicted by it.
+        One that was asked for or published since this process started is not evicted by it, unless without `hold`.
         """
         folder = self.root / "tools" / fingerprint
         try:
@@ -154,18 +154,20 @@ class ArtifactCache:
                 return None
         except FileNotFoundError:
             return None
-        self._tools_in_use.add(fingerprint)
+        if hold:
+            self._tools_in_use.add(fingerprint)
         _note_use(folder)
         return folder
 
-    def publish_tool(self, work: Path, fingerprint: str) -> Path:
-        """Move a finished work folder to its place among the tools, whatever is there."""
+    def publish_tool(self, work: Path, fingerprint: str, *, hold: bool = True) -> Path:
+        """Move a finished work folder to its place among the tools, whatever is there. `hold` as in `tool`."""
         with disk_faults(self.root):
             folder = self.root / "tools" / fingerprint
             (work / _HASH).write_text(_hash_of_all(work))
             (work / _USED).touch()
             self._publish(work, folder)
-        self._tools_in_use.add(fingerprint)
+        if hold:
+            self._tools_in_use.add(fingerprint)
         return folder
 
     def summary(self) -> CacheSummary:

@@ -12,16 +12,19 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import logs
 from harness.compile.cache import ArtifactCache
 from harness.compile.torch_layout import TorchLayout, cxx_compiler
 from harness.errors import MachineError, ToolchainError
 from harness.sandbox import run_tool
 
+_log = logs.logger("compile")
 _OURS = (Path(__file__).parent / "slim", Path(__file__).parent.parent / "emulate" / "include")
 _OUT_OF_MEMORY = (
     "virtual memory exhausted",
@@ -45,7 +48,7 @@ class CompilerRun:
 
     `killed`: it or a program that it started was ended by the kernel, so far as can be told: a candidate may have it
     said. `peak_bytes` is the most memory that one of its processes had. `overfull`: the build wrote more than
-    BUILD_BYTES.
+    BUILD_BYTES. `stopped`: it was ended because nobody wants its answer any more.
     """
 
     status: int
@@ -55,10 +58,11 @@ class CompilerRun:
     timed_out: bool
     peak_bytes: int = 0
     overfull: bool = False
+    stopped: bool = False
 
     @property
     def ok(self) -> bool:
-        return self.status == 0 and not self.timed_out and not self.overfull
+        return self.status == 0 and not self.timed_out and not self.overfull and not self.stopped
 
     @property
     def killed(self) -> bool:
@@ -66,6 +70,7 @@ class CompilerRun:
             not self.ok
             and not self.timed_out
             and not self.overfull
+            and not self.stopped
             and (self.status in _KILLED_STATUS or _KILLED.search(self.output) is not None)
         )
 
@@ -75,16 +80,25 @@ class CompilerRun:
 
 
 def run_compiler(
-    argv: Sequence[str], *, cwd: Path, deadline_s: float, readable: Sequence[Path] = (), idle: bool = False
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    deadline_s: float,
+    readable: Sequence[Path] = (),
+    idle: bool = False,
+    stop: threading.Event | None = None,
 ) -> CompilerRun:
     """Run one compiler or linker in `cwd`, all that it may write, for at most `deadline_s` seconds.
 
     It may read the base system and `readable`. `idle`: it has only the cores that nobody else wants. stdout and stderr
-    come back together, the head and the tail of them where they are long. Raises ToolchainError where the program
-    cannot be started: never the candidate's fault.
+    come back together, the head and the tail of them where they are long. It is ended soon after `stop` is set.
+    Raises ToolchainError where the program cannot be started: never the candidate's fault.
     """
     started = time.monotonic()
-    done = run_tool(argv, cwd=cwd, deadline_s=deadline_s, readable=readable, disk_bytes=BUILD_BYTES, idle=idle)
+    done = run_tool(
+        argv, cwd=cwd, deadline_s=deadline_s, readable=readable, disk_bytes=BUILD_BYTES, idle=idle, stop=stop
+    )
+    _log.debug("%s ended with %s, %.1f s of CPU", os.path.basename(argv[0]), done.returncode, done.cpu_s)
     return CompilerRun(
         status=done.returncode,
         output=done.output,
@@ -93,6 +107,7 @@ def run_compiler(
         timed_out=done.timed_out,
         peak_bytes=done.peak_bytes,
         overfull=done.overfull,
+        stopped=done.stopped,
     )
 
 

@@ -31,7 +31,7 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
     extras = replace(facade, first=(str(INCLUDE_DIR), *facade.first), cxx_flags=COMPILE_FLAGS)
     plan = plan_build(rewritten, _files(rewritten, around), around.machine, extras)
     # The emulation's own headers are written in terms of Half and BFloat16.
-    headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool, around.machine.layout)
+    headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool)
     files = {**plan.files, **headers}
     return replace(plan, files=files, notes=tuple(notes), refused_link=unkept_promises(around))
 

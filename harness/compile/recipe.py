@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from harness.backends import BACKENDS
 from harness.compile.sources import SourceFile
 from harness.compile.torch_layout import CudaToolkit, TorchLayout
 from harness.emulate import ADDRESS_SANITIZER_FLAGS
@@ -43,9 +44,14 @@ class Machine:
     inspected: bool = False
 
     @property
+    def nvcc(self) -> bool:
+        """Whether CUDA sources go to nvcc."""
+        return BACKENDS[self.target].nvcc
+
+    @property
     def sanitizer_flags(self) -> tuple[str, ...]:
         """AddressSanitizer's, for the C++ compiler and the linker."""
-        return ADDRESS_SANITIZER_FLAGS if self.inspected and self.target != "cuda" else ()
+        return ADDRESS_SANITIZER_FLAGS if self.inspected and not self.nvcc else ()
 
     @property
     def toolkit(self) -> CudaToolkit:
@@ -93,7 +99,7 @@ class BadFlags(ValueError):
 def plan_build(request: BuildRequest, files: Iterable[SourceFile], machine: Machine, extras: Extras = Extras()) -> Plan:
     """The calls that make `request` into a shared object. Raises BadFlags, and ToolchainError without a compiler."""
     files = tuple(files)
-    with_cuda = request.uses_cuda and machine.target == "cuda"
+    with_cuda = request.uses_cuda and machine.nvcc
     common = _common_flags(request, machine, extras, with_cuda=with_cuda)
     calls, objects = [], []
     for file in (f for f in files if f.compiled):

@@ -10,13 +10,11 @@ import re
 from dataclasses import replace
 
 from harness.compile.beyond import beyond_the_facade
-from harness.compile.functional import WANTED, functional_headers
 from harness.compile.parts import prelude_of
 from harness.compile.recipe import Extras, Plan, plan_build
 from harness.compile.slim_tool import SlimTool, slim_tool
 from harness.compile.sources import candidate_texts, source_files
 from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain
-from harness.compile.torch_layout import TorchLayout
 from harness.schema import BuildRequest
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -27,14 +25,14 @@ def _plan(request: BuildRequest, around: Surroundings) -> Plan:
     if (beyond := beyond_the_facade(request, tool.visible)) is not None:
         raise SteppedBack(f"the source uses {beyond}")
     plan = plan_build(request, source_files(request), around.machine, slim_extras(tool, around))
-    headers = mentioned_headers("\n".join(candidate_texts(request)), tool, around.machine.layout)
+    headers = mentioned_headers("\n".join(candidate_texts(request)), tool)
     return replace(plan, files={**plan.files, **headers}, refused_link=unkept_promises(around))
 
 
 def unkept_promises(around: Surroundings) -> str | None:
     """What the linker says where the facade declared something that no library has."""
     # CUDA code where torch is a CPU build: it can be compiled, to look at it, but not loaded.
-    if around.machine.target == "cuda" and around.machine.layout.cuda is None:
+    if around.machine.nvcc and around.machine.layout.cuda is None:
         return None
     return r"undefined reference to [`'](?:(?:typeinfo|vtable) for )?(?:at|c10|caffe2|torch|slim|pybind11)::"
 
@@ -52,20 +50,15 @@ def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
     return Extras(first=(".", str(tool.include)), linked=linked, library=tool.library)
 
 
-def mentioned_headers(text: str, tool: SlimTool, layout: TorchLayout) -> dict[str, str]:
+def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
     """The headers written for one source: what it mentions of the standard library, the facade and ATen."""
     own = set(_IDENTIFIER.findall(text))
-    functional = functional_headers(own, layout.include_dirs[0]) if WANTED.search(text) else {}
-    if functional:  # what they take for granted of torch's other headers
-        text += "std::ostream std::sqrt MaybeOwned"
-        own |= {"ostream", "sqrt"}
-    names = sorted(own.union(*(_IDENTIFIER.findall(header) for header in functional.values())))
+    names = sorted(own)
     return {
         "slim_prelude.h": prelude_of(text, own),
         "slim_methods.inc": tool.operators.methods_text(names),
         "slim_operators.inc": tool.operators.operators_text(names),
         "slim_factories.inc": tool.operators.factories_text(names),
-        "slim_functional.inc": "".join(f"#include <{header}>\n" for header in functional),
     }
 
 

@@ -34,7 +34,6 @@ LIBRARY_DEADLINE_S = 600.0
 # include is refused here as it is there.
 FORWARDED = {
     "slim/torch.h": "torch/types.h",
-    "slim/functional.h": "torch/nn/functional.h",
     "slim/torch_all.h": "torch/all.h torch/torch.h",
     "slim/binding.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h pybind11/pybind11.h pybind11/stl.h",
     "slim/cuda_check.h": "c10/cuda/CUDAException.h",
@@ -166,7 +165,7 @@ def _compare_macros(machine: Machine, cache: ArtifactCache, work: Path) -> None:
     for name, parts, standard in (("least", (), ()), ("most", ALL_PARTS, tuple(BY_HEADER))):
         folder = work / name
         _write(folder / "slim_prelude.h", prelude(parts, standard))
-        for generated in ("methods", "operators", "factories", "functional"):
+        for generated in ("methods", "operators", "factories"):
             (folder / f"slim_{generated}.inc").touch()
         first = (f"-I{folder}", f"-I{work / 'include'}")
         facade[name] = read_macros(_preprocess(machine, cache, work, name, everything, *first))

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from harness.controller.evaluate import Evaluated
 from harness.errors import DeviceError, HarnessError, MachineError
+from harness.formats import FORMATS
 from harness.schema import Failed, Problem, Submission
 from harness.settings import Settings
 
@@ -19,13 +20,13 @@ import torch.utils.cpp_extension as _cpp_extension
 _cpp_extension.load_inline(
     name="control_{number}", cpp_sources="int number() {{ return 0x{number}; }}", functions=["number"]
 )
-ModelNew = Model
 """
 
 
 def control(problem: Problem) -> Submission:
-    """The problem's reference, and an extension that nobody has built before."""
-    text = problem.source + _EXTENSION.format(number=secrets.token_hex(3))
+    """The problem's reference, and an extension that was never built before."""
+    extension = _EXTENSION.format(number=secrets.token_hex(3))
+    text = f"{problem.source}{extension}{FORMATS[problem.format].reference_as_candidate}\n"
     return Submission(path="control.py", sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
 
 

@@ -2,26 +2,33 @@
 
     extract ─► screen ─► prepare (import and build on the CPU) ─► judge (on the device) ─► record
 
-The first half needs no device and runs for many candidates at once; the second uses a device for one at a time.
+The first half needs no device and runs for many candidates at once; the second uses a device for one at a time. Whose
+turn it is on a core and on a device is `controller/engine.py`'s.
 """
 
 import secrets
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from harness import logs
+from harness.backends import BACKENDS, Backend, backend_for
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.races import flags_of_races
+from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
-from harness.errors import HarnessError, MachineError, SandboxError
+from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
+from harness.formats import FORMATS
 from harness.intake import extract
+from harness.intake.languages import writes_kernels
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
+from harness.languages import LANGUAGES, Language
 from harness.schema import (
     Candidate,
     CandidateRef,
@@ -45,6 +52,7 @@ from harness.schema.record import DIFFERED, ToolName
 from harness.schema.verdict import Reason
 from harness.settings import Settings
 
+_log = logs.logger("controller")
 V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
 _ZYGOTE_S = 0.2
@@ -58,35 +66,60 @@ def evaluate(
     problem: Problem,
     *,
     session: Session,
+    settings: Settings | None = None,
     tools: Sequence[ToolName] = (),
+    later: bool = False,
+    reuses: "Reuse[Evaluated] | None" = None,
+    noting: bool = False,
+    core: AbstractContextManager[object] | None = None,
+    seat: AbstractContextManager[JudgeSeat] | None = None,
     on_phase: OnPhase = lambda name: None,
 ) -> "Evaluated":
-    """Judge one submission on a device that is free, and run it under `tools` where it came as far as a call.
+    """Judge one submission, and run it under `tools` where it came as far as a call.
 
     Whatever the candidate does is in the record. Raises HarnessError where the problem, the user or the machine is
-    at fault.
+    at fault; where `noting`, a record says so, which is never a score, and it is raised only where the seat's judge
+    cannot be started again: no other submission would fare better. Raises GivenUpError where `on_phase` does.
+
+    Args:
+        settings: those of this submission alone, the session's where None.
+        later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
+        reuses: is asked for the verdict on an equal candidate, which is taken over.
+        core, seat: what to have for the first half and for the second; waited for, and given back.
     """
-    draft = begin(submission, problem, session=session)
-    examine(draft, session=session, on_phase=on_phase)
-    with session.free_seat() as seat:
-        evaluated = settle(draft, session=session, seat=seat, on_phase=on_phase)
-    if not tools or not worth_inspecting(evaluated.record.verdict):
-        return evaluated
-    return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
+    draft = begin(submission, problem, session=session, settings=settings)
+    draft.later, draft.reuse = later, reuses
+    at = session.seats[0]
+    try:
+        with core or nullcontext():
+            examine(draft, session=session, on_phase=on_phase)
+        with seat or nullcontext(at) as at:
+            evaluated = settle(draft, session=session, seat=at, on_phase=on_phase)
+            if tools and worth_inspecting(evaluated.record.verdict):
+                evaluated = _inspected(evaluated, draft, tools, session=session, seat=at, on_phase=on_phase)
+    except HarnessError as error:
+        if not noting or (isinstance(error, GivenUpError) and not isinstance(error, DeadlineError)):
+            raise
+        return noted(draft, error, seat=at)
+    return replace(evaluated, unconfirmed=draft.audited and draft.later)
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """A record, and what a person needs to doubt it: file name to text. `fault` is what made it `infrastructure`.
 
-    `told`: a verdict on it was told before, which this one confirms or takes the place of; with a `fault`, it is that
-    record still, and stock's word could not be had.
+    `unconfirmed`: stock is to be asked about it yet. `told`: a verdict on it was told before, which this one confirms
+    or takes the place of; with a `fault`, it is that record still, and stock's word could not be had. `device` is the
+    one that it had for `device_s` seconds, "" where it had none.
     """
 
     record: Record
     attachments: dict[str, str]
     fault: HarnessError | None = None
+    unconfirmed: bool = False
     told: bool = False
+    device: str = ""
+    device_s: float = 0.0
 
 
 @dataclass
@@ -94,8 +127,9 @@ class Draft:
     """A submission half way: what is known before a device is needed.
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
+    `reuse` is asked for the verdict on an equal candidate under the key `equal`, and `taken` is what it knew.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
-    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nobody else wants.
+    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
     """
 
     submission: Submission
@@ -112,22 +146,32 @@ class Draft:
     stock: "Draft | None" = None
     later: bool = False
     idle: bool = False
+    reuse: "Reuse[Evaluated] | None" = None
+    equal: str = ""
+    taken: "Evaluated | None" = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str, on_phase: OnPhase) -> Iterator[None]:
         on_phase(name)
         started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+        with logs.about(self.log_id):
+            try:
+                yield
+            finally:
+                seconds = time.monotonic() - started
+                self.phases_s[name] = self.phases_s.get(name, 0.0) + seconds
+                _log.debug("%s took %.3f s", name, seconds)
+
+    @property
+    def log_id(self) -> str:
+        """What events of this submission are known by: its path and the beginning of its hash."""
+        return f"{self.submission.path} {self.submission.sha256[:12]}"
 
 
 def begin(submission: Submission, problem: Problem, *, session: Session, settings: Settings | None = None) -> Draft:
     """A draft with nothing done yet. `settings` are those of this submission alone, the session's where None."""
-    kind: DeviceKind = "cuda" if session.on_gpu else "cpu"
-    return Draft(submission, problem, settings or session.settings, kind)
+    return Draft(submission, problem, settings or session.settings, session.backend.name)
 
 
 def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
@@ -142,37 +186,37 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         raise
     except (OSError, MemoryError) as error:
         raise MachineError(f"{draft.submission.path} could not be examined ({error}): see harness doctor") from error
-    except Exception as error:  # noqa: BLE001  # the border to a text that anybody may have written
+    except Exception as error:  # noqa: BLE001  # the border to a text of unknown origin
         detail = f"could not be read: {type(error).__name__}: {error}"[:500]
         draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
 
 
-def examine_or_note(draft: Draft, *, session: Session, on_phase: OnPhase = lambda name: None) -> None:
-    """Like `examine`; a fault of ours waits in the draft until its record is made."""
-    try:
-        examine(draft, session=session, on_phase=on_phase)
-    except HarnessError as error:
-        draft.fault = error
-
-
 def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    entry = FORMATS[draft.problem.format].entry
     with draft.phase("extract", on_phase):
-        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract, entry=entry)
     if isinstance(found, Failed):
         draft.failure = found
         return
     candidate = draft.candidate = found
-    draft.kind = _kind(candidate, on_gpu=session.on_gpu)
+    draft.kind = _kind(candidate, session.backend)
+    if draft.reuse is not None:
+        draft.equal = key_of(candidate, draft.problem, draft.settings, draft.kind)
+        draft.taken = draft.reuse.ask(draft.equal, draft, lambda: on_phase("waiting for an equal candidate"))
+        if draft.taken is not None:
+            return
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
-    if "triton" in candidate.languages and not session.on_gpu:
-        detail = "Triton kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
+    beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
+    if beyond is not None and not session.backend.is_gpu:
+        detail = f"{beyond.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
         draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
         return
     with draft.phase("build", on_phase):
         draft.preparation = prepare(
             candidate,
             draft.kind,
+            entry=entry,
             zygote=session.zygote,
             build=_building(draft, candidate, session),
             settings=draft.settings,
@@ -182,7 +226,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     if draft.audited and not draft.later:
         draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
         with draft.phase("confirm", on_phase):
-            examine(draft.stock, session=session, on_phase=lambda name: None)
+            examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
 
 
 def stock_draft(submission: Submission, problem: Problem, settings: Settings, *, session: Session) -> Draft:
@@ -192,14 +236,45 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
 
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+    """The half on the device, unless an equal candidate's verdict is taken over; told to those that wait for it."""
+    if draft.taken is not None:
+        return _taken_over(draft.taken, draft)
+    evaluated: Evaluated | None = None
+    try:
+        evaluated = _settled(draft, session=session, seat=seat, on_phase=on_phase)
+        return evaluated
+    finally:
+        if draft.reuse is not None and draft.equal:
+            # A verdict that stock may yet take back is nobody else's.
+            draft.reuse.tell(draft.equal, draft, None if draft.audited and draft.later else evaluated)
+
+
+def _taken_over(known: Evaluated, draft: Draft) -> Evaluated:
+    """The verdict on an equal candidate as that of this submission."""
+    first = known.record
+    builds = tuple(build.model_copy(update={"cached": True, "seconds": 0, "cpu_seconds": 0}) for build in first.builds)
+    record = first.model_copy(
+        update={
+            "submission": draft.submission.ref(draft.extraction),
+            "reused": first.submission.path or first.submission.sha256,
+            "builds": builds,
+            "phases_s": draft.phases_s,
+        }
+    )
+    return Evaluated(record, {**known.attachments, "submission.txt": draft.submission.text})
+
+
+def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
-    evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
-    if draft.settings.races:
-        evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
+    with logs.about(draft.log_id):
+        evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
+        if draft.settings.races:
+            evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
+        _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
-        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=lambda name: None)
+        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=_all_as("confirm", on_phase))
     return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
 
 
@@ -210,9 +285,16 @@ def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Sessio
     if not on_gpu or candidate is None or not isinstance(record.verdict, Correct):
         return evaluated
     with draft.phase("races", on_phase):
-        found = flags_of_races(candidate, draft.problem, draft.settings, session=session, on_phase=lambda name: None)
+        found = flags_of_races(
+            candidate, draft.problem, draft.settings, session=session, on_phase=_all_as("races", on_phase)
+        )
     phases_s = {**record.phases_s, "races": draft.phases_s["races"]}
     return replace(evaluated, record=record.model_copy(update={"flags": (*record.flags, *found), "phases_s": phases_s}))
+
+
+def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
+    """Whatever is done, it is told as a phase of this name."""
+    return lambda phase: on_phase(name)
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
@@ -231,10 +313,10 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         source=candidate.source,
         kind=draft.kind,
         settings=draft.settings,
-        writes_kernels=candidate.languages != ("pytorch",),
+        writes_kernels=writes_kernels(candidate.source),
     )
 
-    build = _building(draft, candidate, session)
+    build = _building(draft, candidate, session, seat)
 
     def ask(job: Job = job) -> Judgement:
         return seat.judge(job, build=build, on_phase=on_phase)
@@ -262,7 +344,7 @@ def _its_own(verdict: V, session: Session) -> V:
 
 def _control(job: Job) -> Job:
     """The same job with the reference for a candidate, and without a clock."""
-    source = f"{job.problem.source}\n\nModelNew = Model\n"
+    source = f"{job.problem.source}\n\n{FORMATS[job.problem.format].reference_as_candidate}\n"
     return job.model_copy(update={"source": source, "settings": job.settings.model_copy(update={"timing_s": 0})})
 
 
@@ -271,16 +353,21 @@ def settle_or_record(
 ) -> Evaluated:
     """Like `settle`, but where the machine or the problem fails a record says so, which is never a score.
 
-    Raises HarnessError only where the seat's judge cannot be started again: no other submission would fare better.
+    Raises GivenUpError as `settle` does, another HarnessError only where the seat's judge cannot be started again: no
+    other submission would fare better.
     """
     try:
         return settle(draft, session=session, seat=seat, on_phase=on_phase)
+    except GivenUpError:
+        raise
     except HarnessError as error:
         return noted(draft, error, seat=seat)
 
 
 def noted(draft: Draft, fault: HarnessError, *, seat: JudgeSeat) -> Evaluated:
     """What was not judged through a fault, with a record that says so and is never a score."""
+    with logs.about(draft.log_id):
+        _log.info("not judged: %s", fault)
     evaluated = _evaluated(draft, Infrastructure(detail=str(fault)), seat=seat, judgement=None)
     return replace(evaluated, fault=fault)
 
@@ -295,7 +382,7 @@ def _is_to_be_confirmed(draft: Draft) -> bool:
     assert draft.preparation is not None
     assert draft.candidate is not None
     builds = draft.preparation.builds
-    may_build_yet = draft.failure is None and "cuda" in draft.candidate.languages
+    may_build_yet = draft.failure is None and any(row.late_builds for row in _rows(draft.candidate))
     fast = any(build.toolchain in FAST_TOOLCHAINS for build in builds) if builds else may_build_yet
     return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
 
@@ -322,11 +409,17 @@ def _said(verdict: Verdict) -> str:
 
 
 def _inspected(
-    evaluated: Evaluated, draft: Draft, tools: Sequence[ToolName], *, session: Session, on_phase: OnPhase
+    evaluated: Evaluated,
+    draft: Draft,
+    tools: Sequence[ToolName],
+    *,
+    session: Session,
+    seat: JudgeSeat,
+    on_phase: OnPhase,
 ) -> Evaluated:
     """The same record with what the tools found; their output is among the attachments."""
     assert draft.candidate is not None
-    gpu = session.seats[0].device.gpu
+    gpu = seat.device.gpu
     inspection = Inspection(draft.candidate, draft.problem, draft.kind, gpu, draft.settings, session)
     with draft.phase("inspect", on_phase):
         results = [inspection.run(name, on_phase=on_phase) for name in tools]
@@ -340,24 +433,29 @@ def _inspected(
     )
 
 
-def _building(draft: Draft, candidate: Candidate, session: Session) -> Build:
-    """How a draft's sources are built."""
+def _building(draft: Draft, candidate: Candidate, session: Session, seat: JudgeSeat | None = None) -> Build:
+    """How a draft's sources are built, for the device of `seat` where that is known."""
 
     def build(request: BuildRequest) -> Artifact | BuildFailure:
-        return session.build(draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle)
+        return session.build(
+            draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle, seat=seat
+        )
 
     return build
 
 
-def _kind(candidate: Candidate, *, on_gpu: bool) -> DeviceKind:
+def _kind(candidate: Candidate, chosen: Backend) -> DeviceKind:
     """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
-    if on_gpu:
-        return "cuda"
-    return "cpu-emulated" if "cuda" in candidate.languages or "cuda" in candidate.source else "cpu"
+    in_cuda = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
+    return backend_for(chosen, in_cuda=in_cuda).name
+
+
+def _rows(candidate: Candidate) -> list[Language]:
+    return [LANGUAGES[name] for name in candidate.languages]
 
 
 def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Judgement | None) -> Evaluated:
-    seated = seat.seated
+    seated = seat.start()
     record = Record(
         problem=ProblemRef(
             set=draft.problem.set,
@@ -389,7 +487,7 @@ def _evaluated(draft: Draft, verdict: Verdict, *, seat: JudgeSeat, judgement: Ju
 
 def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]:
     """What emulation put in the place of CUDA, in the sources and in Python."""
-    if draft.kind != "cpu-emulated":
+    if not BACKENDS[draft.kind].emulates:
         return ()
     in_sources = draft.preparation.notes if draft.preparation else ()
     return (*in_sources, *(judgement.substitutions if judgement else ()))

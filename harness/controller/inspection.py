@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from harness.backends import BACKENDS
 from harness.compile import to_candidate_lines
 from harness.controller.session import OnPhase, Session
 from harness.errors import HarnessError, SandboxError
+from harness.formats import FORMATS
 from harness.inspect import Findings, Invocation, Tool, find_tool, to_report, unsupported
 from harness.inspect.launch import Launch, needed_to_import
 from harness.judge.drawing import Draw, drawn_by
@@ -113,7 +115,7 @@ class Inspection:
     def _started(self, name: ToolName, invocation: Invocation) -> Iterator[tuple[Worker, Channel]]:
         policy = Policy(
             readable=(*needed_to_import(), *invocation.readable),
-            devices=self.gpu is not None,
+            devices=BACKENDS[self.kind].is_gpu,
             limits=Limits(
                 memory_bytes=self.settings.memory_bytes,
                 cpu_s=Limits().cpu_s * _SLOWER,
@@ -123,7 +125,7 @@ class Inspection:
             isolation=self.settings.isolation,
         )
         # A tool looks for devices before the worker is told its own.
-        device = {"CUDA_VISIBLE_DEVICES": self.gpu or ""}
+        device = BACKENDS[self.kind].visibility(self.gpu)
         launch = Launch(
             argv=invocation.argv, environment={**device, **invocation.environment}, path=tuple(sys.path), tool=name
         )
@@ -142,16 +144,17 @@ class Inspection:
 
     def _call_once(self, conversation: Conversation) -> None:
         patience_s = self.settings.timeout_s * _SLOWER
+        backend = BACKENDS[self.kind]
         conversation.expect_ready(seconds=_START_S)
         load = Load(
             source=self.candidate.source,
-            class_name="ModelNew",
-            device="cpu" if self.gpu is None else "cuda",
-            emulate=self.kind == "cpu-emulated",
-            gpu=self.gpu,
+            class_name=FORMATS[self.problem.format].entry,
+            device="cuda" if backend.is_gpu else "cpu",
+            emulate=backend.emulates,
+            visible=dict(backend.visibility(self.gpu)),
         )
         conversation.ask(load, Loaded, seconds=patience_s)
-        draw = Draw(problem=self.problem, settings=self.settings, emulated=self.kind == "cpu-emulated", gpu=self.gpu)
+        draw = Draw(problem=self.problem, settings=self.settings, backend=self.kind, gpu=self.gpu)
         with drawn_by(self.session.zygote, draw) as (drawn, memory):
             attach = Attach(arena=0, size=drawn.size, kind="host")
             conversation.ask(attach, Attached, seconds=patience_s, descriptors=[memory])

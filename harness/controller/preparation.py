@@ -7,6 +7,7 @@ gets as far as it can here and builds the rest on the device's worker.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.backends import BACKENDS
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import BuildRefused, conversing
 from harness.sandbox import Policy, Zygote
@@ -39,12 +40,15 @@ def prepare(
     candidate: Candidate,
     kind: DeviceKind,
     *,
+    entry: str,
     zygote: Zygote,
     build: Build,
     settings: Settings,
 ) -> Preparation:
-    """Import `candidate` and build what it asks for."""
+    """Import `candidate`, which defines `entry`, and build what it asks for."""
+    backend = BACKENDS[kind]
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
+    decided: list[BuildSummary] = []
     logs: list[str] = []
 
     def built(request: BuildRequest) -> Artifact | BuildFailure:
@@ -52,6 +56,17 @@ def prepare(
         logs.append(outcome.log)
         if isinstance(outcome, Artifact):
             artifacts[outcome.key] = (request, outcome)
+        elif outcome.decided:
+            decided.append(
+                BuildSummary(
+                    name=request.name,
+                    toolchain=outcome.toolchain,
+                    cached=False,
+                    seconds=outcome.seconds,
+                    cpu_seconds=outcome.cpu_seconds,
+                    decided=outcome.decided,
+                )
+            )
         return outcome
 
     failure: Failed | None = None
@@ -61,27 +76,31 @@ def prepare(
             conversation.expect_ready()
             request = Load(
                 source=candidate.source,
-                class_name="ModelNew",
+                class_name=entry,
                 device="cpu",
-                emulate=kind == "cpu-emulated",
+                emulate=backend.emulates,
+                visible=dict(backend.visibility(None)),
             )
             conversation.ask(request, Loaded, seconds=settings.timeout_s)
         except BuildRefused as refused:
             failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
         except SubjectFailed as failed:
-            if kind != "cuda" or failed.reason in _LASTING:
+            if not backend.is_gpu or failed.reason in _LASTING:
                 failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
-        builds=tuple(
-            BuildSummary(
-                name=request.name,
-                toolchain=artifact.toolchain,
-                cached=artifact.cached,
-                seconds=artifact.seconds,
-                cpu_seconds=artifact.cpu_seconds,
-                notes=artifact.notes,
-            )
-            for request, artifact in artifacts.values()
+        builds=(
+            *(
+                BuildSummary(
+                    name=request.name,
+                    toolchain=artifact.toolchain,
+                    cached=artifact.cached,
+                    seconds=artifact.seconds,
+                    cpu_seconds=artifact.cpu_seconds,
+                    notes=artifact.notes,
+                )
+                for request, artifact in artifacts.values()
+            ),
+            *decided,
         ),
         notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),
         build_log="\n".join(log for log in logs if log),

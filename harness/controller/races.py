@@ -2,7 +2,8 @@
 
 from harness.controller.preparation import prepare
 from harness.controller.session import OnPhase, Session
-from harness.errors import HarnessError
+from harness.errors import GivenUpError, HarnessError
+from harness.formats import FORMATS
 from harness.judge.jobs import Job
 from harness.schema import Candidate, Correct, Failed, Flag, Problem, Verdict, Wrong
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
@@ -21,6 +22,8 @@ def flags_of_races(
     """
     try:
         verdict = _emulated(candidate, problem, settings, session=session, on_phase=on_phase)
+    except GivenUpError:
+        raise
     except HarnessError as error:
         return (Flag(rule=UNCHECKED, severity="info", detail=f"emulation failed: {error}"[:500]),)
     match verdict:
@@ -43,7 +46,8 @@ def _emulated(
     def build(request: BuildRequest) -> Artifact | BuildFailure:
         return session.build("cpu-emulated", request, candidate, choice=settings.toolchain)
 
-    prepared = prepare(candidate, "cpu-emulated", zygote=session.zygote, build=build, settings=settings)
+    entry = FORMATS[problem.format].entry
+    prepared = prepare(candidate, "cpu-emulated", entry=entry, zygote=session.zygote, build=build, settings=settings)
     if prepared.failure is not None:
         return prepared.failure
     job = Job(problem=problem, source=candidate.source, kind="cpu-emulated", settings=settings)

@@ -8,22 +8,29 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from harness import logs
+from harness.backends import BACKENDS, Backend
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
-from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
-from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError, SandboxError
+from harness.controller.holder import Holder
+from harness.errors import DeviceError, GivenUpError, HarnessError, InputError, MachineError, SandboxError
 from harness.judge.jobs import (
     FROM_JUDGE,
+    BuildDone,
     BuildWanted,
     Check,
     Checked,
     Fault,
+    GaveUp,
+    GiveUp,
     Job,
     Judgement,
+    Logged,
     Phase,
+    Proceed,
     Seat,
     Seated,
     new_id,
@@ -34,8 +41,8 @@ from harness.schema.problem import Problem
 from harness.schema.submission import Candidate
 from harness.settings import Settings
 from harness.transport import Channel, Closed, Late
-from harness.transport.worker_messages import Built
 
+_log = logs.logger("controller")
 JUDGE_ENTRY = "harness.judge.process:main"
 WORKER_MODULES = ("harness.worker.serve", "torch.utils.cpp_extension")
 """What the prepared process imports for the workers; nothing of the judge's is among it."""
@@ -45,7 +52,12 @@ IDLE_PATIENCE = 4
 _SEAT_S = 120.0  # a GPU's first context may take long on a machine with many of them
 
 OnPhase = Callable[[str], None]
+"""Told the phase that begins or goes on. Where it raises GivenUpError, the job ends there."""
 Build = Callable[[BuildRequest], Artifact | BuildFailure]
+
+
+_BuilderKey = tuple[DeviceKind, str | None, bool, ToolchainChoice, bool]
+"""Target, architecture, whether a tool will look at what is built, choice of toolchain, whether it is idle."""
 
 
 class JudgeLost(DeviceError):
@@ -54,7 +66,7 @@ class JudgeLost(DeviceError):
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """A device to judge on: `gpu` as CUDA_VISIBLE_DEVICES names it, None for the CPU.
+    """A device to judge on: `name` is its backend's with its number, `gpu` the handle that the backend has for it.
 
     `core` is a CPU that nothing but its timed workers is put on; None where the machine has too few. `copied`: copy
     memory between judge and workers as where the driver shares none, which tests and benchmarks ask for.
@@ -65,44 +77,56 @@ class DeviceChoice:
     core: int | None = None
     copied: bool = False
 
+    @property
+    def backend(self) -> Backend:
+        return BACKENDS[self.name.partition(":")[0]]
+
 
 def choose_devices(wanted: str) -> list[DeviceChoice]:
-    """The devices that `auto`, `cpu`, `cuda` (all of them) or `cuda:N` means here.
+    """The devices that `auto`, `cpu`, `cuda` (all of them) or `cuda:N` means here, and so for each selectable backend.
 
-    Raises InputError for anything else, DeviceError where there is no such GPU.
+    Raises InputError for anything else, DeviceError where there is no such device.
     """
-    if wanted == "cpu":
-        return [DeviceChoice("cpu", None)]
-    if wanted != "auto" and wanted != "cuda" and not (wanted.startswith("cuda:") and wanted[5:].isdecimal()):
-        raise InputError(f"there is no device {wanted!r}: give auto, cpu, cuda or cuda:N")
-    gpus = [DeviceChoice(f"cuda:{index}", gpu) for index, gpu in enumerate(_visible_gpus())]
+    selectable = {name: backend for name, backend in BACKENDS.items() if backend.selectable}
     if wanted == "auto":
-        return gpus if gpus and find_torch().cuda is not None else [DeviceChoice("cpu", None)]
-    if not gpus:
-        raise DeviceError("there is no NVIDIA GPU here: use --device cpu, and see harness doctor")
-    if find_torch().cuda is None:
-        raise DeviceError("the torch that is installed is a CPU build: install a CUDA build, or use --device cpu")
-    if wanted == "cuda":
-        return gpus
-    index = int(wanted[5:])
-    if index >= len(gpus):
-        raise DeviceError(f"there is no {wanted}: this machine shows {len(gpus)} GPU(s)")
-    return [gpus[index]]
+        return next(devices for backend in selectable.values() if (devices := _usable(backend)))
+    name, numbered, index = wanted.partition(":")
+    backend = selectable.get(name)
+    if backend is None or (numbered and not (backend.numbered and index.isdecimal())):
+        raise InputError(f"there is no device {wanted!r}: give {_forms(selectable.values())}")
+    devices = _devices_of(backend)
+    if not devices:
+        raise DeviceError(backend.absent)
+    if why_not := _why_not(backend):
+        raise DeviceError(why_not)
+    if not numbered:
+        return devices
+    if int(index) >= len(devices):
+        raise DeviceError(f"there is no {wanted}: this machine shows {len(devices)} GPU(s)")
+    return [devices[int(index)]]
 
 
-def _visible_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
-    import pynvml
+def _usable(backend: Backend) -> list[DeviceChoice]:
+    """The devices of a backend that torch can use here."""
+    devices = _devices_of(backend)
+    return devices if devices and not _why_not(backend) else []
 
-    try:
-        pynvml.nvmlInit()
-        count = pynvml.nvmlDeviceGetCount()
-    except pynvml.NVMLError:
-        return []
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return [str(index) for index in range(count)]
-    return [part.strip() for part in visible.split(",") if part.strip() and part.strip() != "-1"]
+
+def _why_not(backend: Backend) -> str:
+    return backend.why_not(find_torch()) if backend.why_not is not None else ""
+
+
+def _devices_of(backend: Backend) -> list[DeviceChoice]:
+    handles = backend.find()
+    names = [f"{backend.name}:{index}" if backend.numbered else backend.name for index in range(len(handles))]
+    return [DeviceChoice(name, handle) for name, handle in zip(names, handles, strict=True)]
+
+
+def _forms(selectable: Iterable[Backend]) -> str:
+    """What may be given for a device, those without a number first."""
+    rows = sorted(selectable, key=lambda backend: backend.numbered)
+    forms = ["auto", *(form for row in rows for form in (row.name, *([f"{row.name}:N"] if row.numbered else [])))]
+    return f"{', '.join(forms[:-1])} or {forms[-1]}"
 
 
 class JudgeSeat:
@@ -118,19 +142,31 @@ class JudgeSeat:
         self._channel: Channel | None = None
         self._seated: Seated | None = None
         self._asking = threading.RLock()
-        self._holder = os.getpid()
+        self._holder = Holder("a session")
 
-    @property
-    def seated(self) -> Seated:
-        """What the judge said of its device when it started."""
-        self._require_holder()
+    def start(self) -> Seated:
+        """What the judge says of its device. Starts its process where there is none, and waits for no job.
+
+        Raises DeviceError where that cannot be.
+        """
+        self._holder.require()
+        if self._channel is not None and self._seated is not None:
+            return self._seated
         with self._asking:
             self._start()
         assert self._seated is not None
         return self._seated
 
+    def known(self) -> Seated | None:
+        """What the judge that was started last said of its device; None before any was. Starts nothing."""
+        return self._seated
+
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
-        """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults."""
+        """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults.
+
+        Where `on_phase` raises GivenUpError, so does this, once the judge has let go of the job and is ready for
+        another.
+        """
         answer = self._ask(job, build, on_phase)
         assert isinstance(answer, Judgement)
         return answer
@@ -141,15 +177,8 @@ class JudgeSeat:
         assert isinstance(answer, Checked)
         return answer
 
-    def _require_holder(self) -> None:
-        """A fork shares the sockets of its parent: an answer could go to either."""
-        if os.getpid() != self._holder:
-            raise SandboxError(
-                "A session that another process has opened cannot be used in a fork of it: open one here."
-            )
-
     def _ask(self, job: Job | Check, build: Build | None, on_phase: OnPhase) -> Judgement | Checked:
-        self._require_holder()
+        self._holder.require()
         with self._asking:
             channel = self._start()
             job = job.model_copy(update={"id": new_id()})
@@ -163,23 +192,36 @@ class JudgeSeat:
                 raise
             if isinstance(answer, Fault):
                 raise self._fault(answer)
+            if isinstance(answer, GivenUpError):
+                raise answer
             return answer
 
     def _converse(
         self, channel: Channel, job: Job | Check, build: Build | None, on_phase: OnPhase
-    ) -> Judgement | Checked | Fault:
+    ) -> Judgement | Checked | Fault | GivenUpError:
+        """Answer the judge until it says what came of the job; why it was given up, where it was."""
+        given_up: GivenUpError | None = None
         while True:
             message = channel.receive(FROM_JUDGE)
+            if isinstance(message, Logged):  # a line for the log decides nothing, whichever job it is of
+                logs.relayed(message.room, message.level, message.text, origin=f"judge:{self.device.name}")
+                continue
             if isinstance(message, Seated) or message.job != job.id:
                 raise DeviceError(f"the judge said {message.say!r} of another job than the one that it was given")
             match message:
-                case Phase():
-                    on_phase(message.name)
-                case BuildWanted() if build is not None:
-                    outcome = build(message.request)
-                    is_artifact = isinstance(outcome, Artifact)
-                    channel.send(Built(artifact=outcome) if is_artifact else Built(failure=outcome))
-                case Judgement() | Checked() | Fault():
+                case Phase() if given_up is None:
+                    try:
+                        on_phase(message.name)
+                    except GivenUpError as error:
+                        given_up = error
+                    channel.send(Proceed(job=job.id) if given_up is None else GiveUp(job=job.id))
+                case BuildWanted() if build is not None and given_up is None:
+                    channel.send(BuildDone(job=job.id, outcome=build(message.request)))
+                case GaveUp() if given_up is not None:
+                    return given_up
+                case Fault():
+                    return message
+                case Judgement() | Checked() if given_up is None:
                     return message
                 case _:
                     raise DeviceError(f"the judge said {message.say!r} in the middle of a job")
@@ -187,9 +229,8 @@ class JudgeSeat:
     def _fault(self, fault: Fault) -> HarnessError:
         if fault.device_lost:
             self.close()
-        if fault.exit_status == InputError.exit_status:
-            return ProblemError(fault.detail)
-        return JudgeLost(fault.detail) if fault.device_lost else DeviceError(fault.detail)
+        error = fault.error()
+        return JudgeLost(fault.detail) if fault.device_lost and fault.kind == "device" else error
 
     def _start(self) -> Channel:
         if self._channel is not None:
@@ -203,7 +244,15 @@ class JudgeSeat:
             self._process: Trusted = process
             try:
                 device = self.device
-                channel.send(Seat(gpu=device.gpu, name=device.name, core=device.core, copied=device.copied))
+                seat = Seat(
+                    backend=device.backend.name,
+                    gpu=device.gpu,
+                    name=device.name,
+                    core=device.core,
+                    copied=device.copied,
+                    log=logs.wanted(),
+                )
+                channel.send(seat)
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
             except Closed:
                 raise DeviceError(self._how_it_ended()) from None
@@ -213,6 +262,7 @@ class JudgeSeat:
                 raise DeviceError(answer.detail)
             assert isinstance(answer, Seated)
             self._seated, self._channel = answer, channel
+            _log.info("the judge of %s is ready (%s)", device.name, answer.device_name)
             self._open = opening.pop_all()
         return channel
 
@@ -223,6 +273,7 @@ class JudgeSeat:
             self.close()
         tail = ended.log.strip().splitlines()[-1:] if ended else []
         how = f" ({'; '.join(tail)})" if tail else ""
+        _log.info("the judge of %s is lost", self.device.name)
         return f"the judge's process for {self.device.name} died{how}"
 
     def close(self) -> None:
@@ -239,15 +290,10 @@ class Session:
         self.zygote, self.settings = zygote, settings
         self.seats = [JudgeSeat(zygote, device) for device in devices]
         self.cache = ArtifactCache()
-        self._builders: dict[tuple[DeviceKind, bool, ToolchainChoice, bool], Builder] = {}
+        self._builders: dict[_BuilderKey, Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
-        self.free = Turns(self.seats)
         self._emulating: JudgeSeat | None = None
-
-    def free_seat(self, rank: int = NORMAL, *, time_left: TimeLeft = endless) -> AbstractContextManager[JudgeSeat]:
-        """A seat that no other thread has; waits until there is one, as `Turns.turn` does."""
-        return self.free.turn(rank, time_left=time_left)
 
     def emulating_seat(self) -> JudgeSeat:
         """A judge on the host, whatever the devices are; one for all that ask."""
@@ -257,8 +303,9 @@ class Session:
             return self._emulating
 
     @property
-    def on_gpu(self) -> bool:
-        return self.seats[0].device.gpu is not None
+    def backend(self) -> Backend:
+        """What its devices are; they are all of one kind."""
+        return self.seats[0].device.backend
 
     @property
     def device_names(self) -> str:
@@ -273,13 +320,17 @@ class Session:
         inspected: bool = False,
         choice: ToolchainChoice | None = None,
         idle: bool = False,
+        seat: JudgeSeat | None = None,
     ) -> Artifact | BuildFailure:
         """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
 
         `inspected` builds are for the tools of `harness.inspect`, `choice` is the settings' where None, `idle` ones
-        take the cores that nobody else wants, and IDLE_PATIENCE times as long. Thread-safe.
+        take the cores that nothing else wants, and IDLE_PATIENCE times as long. What is built for a
+        GPU is built for the architecture of `seat`, of the first one where None: it is not known yet then where it will
+        run, and a seat with another architecture builds it again. Thread-safe.
         """
-        builder = self._builder(kind, inspected, choice or self.settings.toolchain, idle)
+        arch = (seat or self.seats[0]).start().arch if BACKENDS[kind].is_gpu else None
+        builder = self._builder((kind, arch, inspected, choice or self.settings.toolchain, idle))
         deadline_s = self.settings.build_timeout_s * (IDLE_PATIENCE if idle else 1)
         try:
             outcome = builder.build(request, deadline_s=deadline_s)
@@ -291,25 +342,29 @@ class Session:
             detail = f"the sources could not be read: {type(error).__name__}: {error}"[:500]
             outcome = BuildFailure(reason="unsupported", detail=detail, log=traceback.format_exc(), toolchain="none")
         if isinstance(outcome, Artifact):
+            how = "from the cache" if outcome.cached else f"in {outcome.seconds:.1f} s"
+            _log.info("built %r by %s %s", request.name, outcome.toolchain, how)
             return outcome
+        _log.info("build of %r failed (%s, %s)", request.name, outcome.toolchain, outcome.reason)
         texts = {
             name: to_candidate_lines(getattr(outcome, name), request, candidate.source) for name in ("detail", "log")
         }
         return outcome.model_copy(update=texts)
 
-    def _builder(self, kind: DeviceKind, inspected: bool, choice: ToolchainChoice, idle: bool) -> Builder:
+    def _builder(self, key: "_BuilderKey") -> Builder:
+        kind, arch, inspected, choice, idle = key
         with self._guard:
-            if (kind, inspected, choice, idle) not in self._builders:
-                self._builders[kind, inspected, choice, idle] = Builder(
+            if key not in self._builders:
+                self._builders[key] = Builder(
                     cache=self.cache,
                     target=kind,
-                    arch=self.seats[0].seated.arch if kind == "cuda" else None,
+                    arch=arch,
                     choice=choice,
                     inspected=inspected,
                     idle=idle,
                     on_status=self._on_phase,
                 )
-            return self._builders[kind, inspected, choice, idle]
+            return self._builders[key]
 
     def close(self) -> None:
         for seat in (*self.seats, *filter(None, [self._emulating])):
@@ -319,10 +374,12 @@ class Session:
 @contextmanager
 def open_session(device: str, settings: Settings, *, on_phase: OnPhase = lambda name: None) -> Iterator[Session]:
     """Start what judging on `device` needs. Raises InputError, DeviceError or SandboxError where that cannot be."""
+    logs.configure()
     devices, others = _with_cores(choose_devices(device))
     with Zygote.start(preload=WORKER_MODULES) as zygote, _on_cores(others):
         _check_isolation(zygote, settings.isolation)
         session = Session(zygote, devices, settings, on_phase)
+        _log.info("session on %s", session.device_names)
         try:
             yield session
         finally:

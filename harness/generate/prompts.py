@@ -8,7 +8,7 @@ A folder of small files, ours or ours with the user's own laid over them:
     example.md              one example: ${problem} ${answer}
     hardware.md             the device, where one is stated: ${name} ${facts}
     refine.md               what is said to an answer: ${verdict} ${next_step}
-    language/<language>.md  how to hand in a kernel; <language> is cuda, triton or c++
+    language/<language>.md  how to hand in a kernel; ours are the rows of `harness.languages`
     precision/<name>.md     fp32, fp16 or bf16
     examples/               <name>.py is a problem, <name>.<language>.py its answer; a user's replace all of ours
 
@@ -25,13 +25,13 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.generate.hardware import find_hardware
+from harness.languages import LANGUAGES, prompted
 from harness.schema import Problem
 from harness.schema.base import Sha256
 from harness.schema.generation import GenerationSettings, Message
 
 VARIANTS: dict[str, int | None] = {"zero-shot": 0, "one-shot": 1, "few-shot": None}
 """How many examples each shows; None for all."""
-LANGUAGES = {"cuda": "CUDA C++", "triton": "Triton", "c++": "C++ for the CPU"}
 PRECISIONS = ("fp32", "fp16", "bf16")
 
 _OURS = Path(__file__).parent / "templates"
@@ -59,7 +59,7 @@ class Templates:
             "user.md",
             problem=problem.source.strip(),
             title=problem.title,
-            language_name=LANGUAGES[settings.language],
+            language_name=LANGUAGES[settings.language].title,
             language=self._block(f"language/{settings.language}.md"),
             precision=self._block(f"precision/{settings.precision}.md"),
             hardware=self._hardware(settings.hardware),
@@ -126,7 +126,7 @@ def load_templates(own: Path | None = None) -> Templates:
 
     Raises InputError where the folder is missing, cannot be read or holds a file that no prompt would use.
     """
-    texts = _read(_OURS)
+    texts = _read(_OURS) | {f"language/{name}.md": row.prompt for name, row in prompted().items()}
     if own is None:
         return Templates(texts)
     if not own.is_dir():

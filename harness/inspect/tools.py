@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.backends import BACKENDS
 from harness.compile import find_torch
 from harness.compile.torch_layout import cxx_compiler
 from harness.errors import InputError
@@ -45,19 +46,19 @@ class Tool:
 
 def find_tool(name: ToolName, kind: DeviceKind) -> Tool | None:
     """The tool that does `name` on a kind of device; None where there is none."""
-    return (_ON_GPU if kind == "cuda" else _ON_CPU).get(name)
+    return (_ON_GPU if BACKENDS[kind].is_gpu else _ON_CPU).get(name)
 
 
-def require_tools(names: Sequence[ToolName], *, on_gpu: bool) -> None:
+def require_tools(names: Sequence[ToolName], kind: DeviceKind) -> None:
     """Raises InputError where one of the tools would be used here and is not installed."""
     for name in names:
-        if (tool := find_tool(name, "cuda" if on_gpu else "cpu")) is not None:
+        if (tool := find_tool(name, kind)) is not None:
             tool.find()
 
 
 def unsupported(name: ToolName, kind: DeviceKind) -> Findings:
     """The finding of a tool that there is not on this kind of device."""
-    where = "CUDA emulated on a CPU" if kind == "cpu-emulated" else "a CPU"
+    where = BACKENDS[kind].title
     return Findings(finished=False, summary=f"unsupported: {name} needs a GPU, and the candidate ran on {where}")
 
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
+from harness.formats import KERNELBENCH
 from harness.intake import kernel_alone
-from harness.intake.c_source import is_c, without_comments
 from harness.intake.languages import languages_of
 from harness.intake.markdown import Fenced, fenced_blocks, has_more_fences
 from harness.intake.python_source import MAX_SOURCE, Unparsable, defined_names, parse
+from harness.languages.c_source import is_c, without_comments
 from harness.schema import Block, Candidate, Extraction, Failed, Submission
 from harness.schema.submission import ExtractPolicy
 from harness.schema.verdict import Reason
 
-ENTRY = "ModelNew"
 MAX_SUBMISSION = 16 << 20
 """Longest submission that is read, in characters."""
 MAX_FENCES = 10_000
@@ -57,29 +57,29 @@ class _Piece:
         return not self.fault
 
 
-def extract(submission: Submission, *, policy: ExtractPolicy = "last") -> Extracted:
-    """Take the candidate out of a submission. Never raises for anything that the text holds.
+def extract(submission: Submission, *, policy: ExtractPolicy = "last", entry: str = KERNELBENCH.entry) -> Extracted:
+    """Take the candidate, which defines `entry`, out of a submission. Never raises for anything that the text holds.
 
     Policies: "last" and "first" take that one of the usable blocks, "strict" wants exactly one. Failures are at stage
-    "extract": "empty" (no code), "syntax" (the detail names the line of the submission), "missing" (no `ModelNew`),
+    "extract": "empty" (no code), "syntax" (the detail names the line of the submission), "missing" (no `entry`),
     "ambiguous" (strict, and several would do), "unsupported" (too long).
     """
     text = _normalised(submission.text)
     if len(text) > MAX_SUBMISSION:
         detail = f"The submission is {len(text):,} characters long; at most {MAX_SUBMISSION:,} are read."
         return Extracted(Extraction(policy=policy, kind="python"), _failed("unsupported", detail))
-    whole = _piece(text, first_line=1)
+    whole = _piece(text, entry, first_line=1)
     if whole.usable:
         return _taken(whole, Extraction(policy=policy, kind="python", first_line=1))
     if has_more_fences(text, MAX_FENCES):
         detail = f"The response has more than {MAX_FENCES:,} fences of code blocks; no more are read."
         return Extracted(Extraction(policy=policy, kind="response"), _failed("unsupported", detail))
     blocks = fenced_blocks(text)
-    response = _from_response(text, blocks, policy)
+    response = _from_response(text, blocks, policy, entry)
     is_file = PurePath(submission.path).suffix == ".py"
     if isinstance(response.outcome, Candidate) or (blocks and not is_file):
         return response
-    if not blocks and (bare := _bare_code(text)) is not None:
+    if not blocks and (bare := _bare_code(text, entry)) is not None:
         return _taken(bare, Extraction(policy=policy, kind="response", first_line=bare.first_line))
     return Extracted(Extraction(policy=policy, kind="python"), _no_source(text, whole, path=submission.path))
 
@@ -89,8 +89,8 @@ def _normalised(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _piece(source: str, *, first_line: int) -> _Piece:
-    """Look at one stretch of source; only what names `ModelNew` at all is parsed."""
+def _piece(source: str, entry: str, *, first_line: int) -> _Piece:
+    """Look at one stretch of source; only what names `entry` at all is parsed."""
     if not source.strip():
         return _Piece(source, first_line, "is empty", "empty")
     tree = parse(source)
@@ -98,8 +98,8 @@ def _piece(source: str, *, first_line: int) -> _Piece:
         if len(source) > MAX_SOURCE:
             return _Piece(source, first_line, f"is not read: {tree.detail}", "unsupported")
         return _Piece(source, first_line, _syntax_fault(tree, first_line), "syntax")
-    if ENTRY not in defined_names(tree):
-        return _Piece(source, first_line, f"defines no {ENTRY}", "missing")
+    if entry not in defined_names(tree):
+        return _Piece(source, first_line, f"defines no {entry}", "missing")
     return _Piece(source if source.endswith("\n") else source + "\n", first_line)
 
 
@@ -111,8 +111,8 @@ def _syntax_fault(fault: Unparsable, first_line: int) -> str:
     return f"does not parse: {message}{where}"
 
 
-def _from_response(text: str, blocks: Sequence[Fenced], policy: ExtractPolicy) -> Extracted:
-    pieces = [_piece_of(text, block) for block in blocks]
+def _from_response(text: str, blocks: Sequence[Fenced], policy: ExtractPolicy, entry: str) -> Extracted:
+    pieces = [_piece_of(text, block, entry) for block in blocks]
     usable = [index for index, piece in enumerate(pieces) if piece.usable]
     answer_line = _answer_line(text, blocks)
     final = [index for index in usable if pieces[index].first_line > answer_line] or usable
@@ -128,9 +128,9 @@ def _from_response(text: str, blocks: Sequence[Fenced], policy: ExtractPolicy) -
         return _taken(pieces[chosen], extraction)
     if len(final) > 1:
         lines = ", ".join(str(pieces[index].first_line) for index in final[:10])
-        detail = f"Strict extraction wants exactly one block that defines {ENTRY}; {len(final)} do, at lines {lines}."
+        detail = f"Strict extraction wants exactly one block that defines {entry}; {len(final)} do, at lines {lines}."
         return Extracted(extraction, _failed("ambiguous", detail))
-    return Extracted(extraction, _no_block(blocks, pieces))
+    return Extracted(extraction, _no_block(blocks, pieces, entry))
 
 
 def _choose(usable: Sequence[int], policy: ExtractPolicy) -> int | None:
@@ -139,17 +139,17 @@ def _choose(usable: Sequence[int], policy: ExtractPolicy) -> int | None:
     return usable[0] if policy == "first" else usable[-1]
 
 
-def _piece_of(text: str, block: Fenced) -> _Piece:
+def _piece_of(text: str, block: Fenced, entry: str) -> _Piece:
     """The best reading of a block's code, given that its fence or all of it may be indented."""
     if block.fate == "open":
         return _Piece("", block.first_line, "breaks off before its closing fence", "empty")
     if block.fate == "interrupted":
         return _Piece("", block.first_line, "is not closed before the next block opens", "empty")
     code = text[block.start : block.end]
-    if ENTRY not in code:
-        return _Piece("", block.first_line, f"defines no {ENTRY}" if code.strip() else "is empty", "missing")
+    if entry not in code:
+        return _Piece("", block.first_line, f"defines no {entry}" if code.strip() else "is empty", "missing")
     readings = dict.fromkeys([_unindented(code, block.indent), code, textwrap.dedent(code)])
-    pieces = [_piece(reading, first_line=block.first_line) for reading in readings]
+    pieces = [_piece(reading, entry, first_line=block.first_line) for reading in readings]
     return next((piece for piece in pieces if piece.usable), pieces[0])
 
 
@@ -167,13 +167,13 @@ def _answer_line(text: str, blocks: Sequence[Fenced]) -> int:
     return 0 if position < 0 else text.count("\n", 0, position) + 1
 
 
-def _bare_code(text: str) -> _Piece | None:
+def _bare_code(text: str, entry: str) -> _Piece | None:
     """Code without any fence behind prose or reasoning: from its first import to the end of the response."""
     after = text.rfind(_THINK_END)
     start = _IMPORT_LINE.search(text, after + len(_THINK_END) if after >= 0 else 0)
     if start is None:
         return None
-    piece = _piece(text[start.start() :], first_line=text.count("\n", 0, start.start()) + 1)
+    piece = _piece(text[start.start() :], entry, first_line=text.count("\n", 0, start.start()) + 1)
     return piece if piece.usable else None
 
 
@@ -196,7 +196,7 @@ def _listing(text: str, blocks: Sequence[Fenced], pieces: Sequence[_Piece], chos
     )
 
 
-def _no_block(blocks: Sequence[Fenced], pieces: Sequence[_Piece]) -> Failed:
+def _no_block(blocks: Sequence[Fenced], pieces: Sequence[_Piece], entry: str) -> Failed:
     """Say why no block would do: the last of the blocks that tried."""
     gravest = ("unsupported", "syntax")
     torn = next((piece for piece in reversed(pieces) if piece.fault and piece.reason in gravest), None)
@@ -205,7 +205,7 @@ def _no_block(blocks: Sequence[Fenced], pieces: Sequence[_Piece]) -> Failed:
     if blocks and blocks[-1].fate == "open":
         where = blocks[-1].first_line
         return _failed("empty", f"The response breaks off in the block at line {where}; no block before it is usable.")
-    return _failed("missing", f"No block of the response defines {ENTRY}.")
+    return _failed("missing", f"No block of the response defines {entry}.")
 
 
 def _no_source(text: str, whole: _Piece, *, path: str) -> Failed:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from harness.intake.c_source import without_comments
 from harness.intake.neighbours import bringing, included_by
+from harness.languages.c_source import without_comments
 
 SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
 WANTED = (

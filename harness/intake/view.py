@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from harness.intake.c_source import is_c, without_comments
+from harness.languages.c_source import is_c, without_comments
 
 _LONGEST_CHAIN = 16  # attributes in one dotted name; longer chains are nobody's API and would cost quadratic time
 _BUILTINS = frozenset((*dir(builtins), "__builtins__", "__loader__"))

@@ -6,6 +6,7 @@ samples. What is known from before counts as long as the reference as written ta
 """
 
 import secrets
+from functools import partial
 
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.judge import Bench
@@ -33,18 +34,17 @@ def time_pair(
     """Time two forms of the reference side by side, over `count` input sets."""
     seed = secrets.randbits(62)
 
-    def draw(kind: str) -> Contents:
-        drawn = secrets.randbits(62)
-        return Contents(lambda: problem.draw(drawn))
+    def draw(kind: str, calls: int) -> list[Contents]:
+        return [Contents(partial(problem.draw, secrets.randbits(62))) for _ in range(calls)]
 
-    example = draw("nominal").get()
+    example = problem.draw(seed)
     sets = InputSets(example, count, bench.make_arena)
     sides = Side(other, sets), Side(eager, InputSets(example, count, bench.make_arena, beside=sets))
     try:
         for side in sides:
             side.subject.construct(seed)
             side.subject.attach(side.sets)
-        timing = measure(*sides, draw=draw, device=bench.clock, plan=plan).timing
+        timing = measure(*sides, draw=draw, device=bench.clock, plan=plan, proceed=bench.proceed).timing
     finally:
         for side in sides:
             side.sets.close()

@@ -5,11 +5,11 @@ Does without torch, so that the command line knows the names of the flags.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.languages import defined_kernels, is_own_kernel
 from harness.schema.flag import Flag, JudgeFlag, Severity
 from harness.schema.record import Kernel, Profile, Roofline
 
@@ -30,12 +30,15 @@ _SHOWN_KERNELS = 20
 
 @dataclass(frozen=True)
 class Case:
-    """What is known of a candidate once it was judged. `writes_kernels`: its source is more than PyTorch calls."""
+    """What is known of a candidate once it was judged.
+
+    `writes_kernels`: its source is more than PyTorch calls; None where that cannot be told from it.
+    """
 
     finding: Finding
     roofline: Roofline | None
     profile: Profile | None
-    writes_kernels: bool
+    writes_kernels: bool | None
 
 
 def doubts(case: Case) -> tuple[Flag, ...]:
@@ -54,7 +57,9 @@ def _reduced_precision(case: Case) -> Flag | None:
 def _no_custom_kernel(case: Case) -> Flag | None:
     if case.finding.verdict.kind != "correct":
         return None
-    if not case.writes_kernels:
+    kernels = case.profile.kernels if case.profile else ()
+    seen = any(kernel.origin == "candidate" for kernel in kernels)
+    if case.writes_kernels is False or (case.writes_kernels is None and not seen):
         return _flag("no-custom-kernel", "warn", "the candidate defines no kernel of its own: PyTorch does the work")
     if case.profile is not None and case.profile.kernels and case.profile.custom_kernel_share == 0:
         detail = "no kernel of the candidate's ran in the traced calls: a library does the work"
@@ -196,21 +201,6 @@ def _flag(rule: JudgeFlag, severity: Severity, detail: str) -> Flag:
 
 # ---- who did the work ------------------------------------------------------------------------------------------------
 
-_DEFINED = re.compile(
-    r"__global__\s+(?:[\w:]+(?:\s*\([^)]*\))?\s+)*?((?!__launch_bounds__)\w+)\s*\("
-    r"|@triton\.jit[^\n]*\s+def\s+(\w+)"
-)
-_LIBRARY = re.compile(
-    r"\bat::|\bat_cuda_|\bcub::|\bthrust::|cutlass|cublas|cudnn|cufft|cusparse|magma|nccl|gemm|nvjet|flash_(fwd|bwd)"
-    r"|^sm\d\d_|^(ampere|hopper|volta|turing|maxwell)_|xmma|wgrad|dgrad|^triton_|^Mem(cpy|set)|^aten::",
-    re.IGNORECASE,
-)
-
-
-def defined_kernels(source: str) -> frozenset[str]:
-    """The names of the CUDA and Triton kernels that a source defines in plain sight."""
-    return frozenset(name for found in _DEFINED.findall(source) for name in found if name)
-
 
 def profile_of(trace: Trace, source: str) -> Profile | None:
     """What a trace says of who did the work; None for one without any time.
@@ -224,7 +214,7 @@ def profile_of(trace: Trace, source: str) -> Profile | None:
     kernels = [
         Kernel(
             name=used.name,
-            origin="candidate" if _is_candidates(used.name, defined) else "library",
+            origin="candidate" if is_own_kernel(used.name, defined) else "library",
             ms=used.us / trace.calls / 1e3,
             launches=used.launches / trace.calls,
         )
@@ -236,11 +226,3 @@ def profile_of(trace: Trace, source: str) -> Profile | None:
         custom_kernel_share=min(1.0, max(0.0, 1 - library_us / trace.us)),
         kernels=tuple(kernels[:_SHOWN_KERNELS]),
     )
-
-
-def _is_candidates(name: str, defined: frozenset[str]) -> bool:
-    plain = name.removeprefix("void ")
-    base = re.split(r"[<(]", plain, maxsplit=1)[0]
-    if "at::native" in base:
-        return False
-    return base.rsplit("::", 1)[-1] in defined or not _LIBRARY.search(name)

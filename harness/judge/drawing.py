@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from harness.errors import DeviceError, HarnessError, InputError, ProblemError
+from harness.backends import BACKENDS
+from harness.errors import DeviceError, HarnessError
+from harness.formats import FORMATS
 from harness.judge.jobs import Fault
 from harness.sandbox import Zygote
 from harness.schema.base import Frozen
+from harness.schema.build import DeviceKind
 from harness.schema.problem import Problem
 from harness.settings import Settings
 from harness.transport import Channel, Closed, Late
@@ -31,12 +34,12 @@ _DRAW_S = 300.0
 class Draw(Frozen):
     """Draw inputs of one call and the arguments of the model, at the size that a judge would. Answer: `Drawn`.
 
-    `gpu` is the device to draw on, as CUDA_VISIBLE_DEVICES names it; None for the CPU.
+    `backend` and `gpu` name the device to draw on, as in `harness.backends`.
     """
 
     problem: Problem
     settings: Settings
-    emulated: bool
+    backend: DeviceKind
     gpu: str | None
 
 
@@ -72,7 +75,7 @@ def drawn_by(zygote: Zygote, request: Draw) -> Iterator[tuple[Drawn, int]]:
                     f"inputs could not be drawn: {error}; use --set to make the problem smaller"
                 ) from None
     if isinstance(answer, Fault):
-        raise (ProblemError if answer.exit_status == InputError.exit_status else DeviceError)(answer.detail)
+        raise answer.error()
     (memory,) = frame.descriptors
     try:
         yield answer, memory
@@ -87,7 +90,7 @@ def main(descriptors: Sequence[int], _zygote: Zygote) -> None:
         try:
             drawn, arena = draw(request)
         except HarnessError as error:
-            channel.send(Fault(detail=str(error), exit_status=error.exit_status))
+            channel.send(Fault.of(error))
             return
         channel.send(drawn, [arena.descriptor()])
 
@@ -101,11 +104,13 @@ def draw(request: Draw) -> tuple[Drawn, "HostArena"]:
     from harness.judge.workload_sizes import sized
     from harness.transport.memory import HostArena
 
-    os.environ["CUDA_VISIBLE_DEVICES"] = request.gpu or ""
-    device = torch.device("cpu") if request.gpu is None else torch.device("cuda", 0)
+    backend = BACKENDS[request.backend]
+    os.environ.update(backend.visibility(request.gpu))
+    device = torch.device("cuda", 0) if backend.is_gpu else torch.device("cpu")
     settings = request.settings
-    source, _ = sized(request.problem, settings.workload, emulated=request.emulated)
-    problem = load_problem(request.problem.title, source, device=device, precision=settings.precision)
+    source, _ = sized(request.problem, settings.workload, emulated=backend.emulates)
+    form = FORMATS[request.problem.format]
+    problem = load_problem(request.problem.title, source, device=device, precision=settings.precision, form=form)
     both = [problem.draw(secrets.randbits(62)), problem.init_arguments()]
     sets = InputSets(both, 1, HostArena)
     sets.write(0, both)

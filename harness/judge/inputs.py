@@ -12,7 +12,7 @@ import torch
 
 from harness.judge.problem import seed_everything
 from harness.judge.tensors import PIECE, leaves, same_bits, size_of, views
-from harness.transport.memory import Arena, aligned, view
+from harness.transport.memory import Arena, aligned, element_size, view
 from harness.transport.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
 
 RED_ZONE = 1024
@@ -202,6 +202,21 @@ class InputSets:
             self._places_written[slot] = self._places(slot, self._written)
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
             place.copy_(value)
+
+    def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
+        """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls."""
+        order = torch.tensor(list(slots), device=self._raw.device)
+        for leaf, value in zip(tensors(self._template), leaves(inputs), strict=True):
+            if leaf.elements:
+                places = self._of_all_slots(leaf)
+                places[order] = value.view(places.dtype) if value.element_size() == 1 else value
+
+    def _of_all_slots(self, leaf: TensorValue) -> torch.Tensor:
+        """A tensor of the template in every slot: of shape (count, *its shape). What has one byte counts as uint8."""
+        width = element_size(leaf.dtype)
+        words = self._written.view(torch.uint8 if width == 1 else getattr(torch, leaf.dtype))
+        shape, strides = (self.count, *leaf.shape), (self._slot_size // width, *leaf.strides)
+        return words.as_strided(shape, strides, leaf.offset // width)
 
     def reveal(self, slots: Sequence[int] | None = None) -> None:
         """Show what was written since the last time, of all slots or some.

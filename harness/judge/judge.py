@@ -28,6 +28,7 @@ from harness.judge.subject import Round, Subject, Trace
 from harness.judge.tensors import leaves, same, size_of
 from harness.judge.timing import (
     MIN_ROUNDS,
+    QUICK_ROUNDS,
     ROUND_S,
     Device,
     Measured,
@@ -38,6 +39,7 @@ from harness.judge.timing import (
     measure,
     sets_for,
 )
+from harness.judge.together import MOST_BYTES, Together, can_be_drawn_together
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
@@ -80,7 +82,7 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
 def _as_it_is() -> None:
-    """The device is nobody else's anyway."""
+    """The device is nobody else's anyway, and nobody gives a judgement up."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Bench:
     """The device as the judge uses it: memory to share, and what a clock needs.
 
     `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
-    before anything is timed, and returns when the device is this judge's alone.
+    before anything is timed, and returns when the device is this judge's alone. `proceed` is called before each trial
+    and between blocks of rounds, and raises where nobody waits for the rest.
     """
 
     device: torch.device
@@ -96,6 +99,7 @@ class Bench:
     clock: Device
     arena_copies: int = 3
     take: Callable[[], None] = _as_it_is
+    proceed: Callable[[], None] = _as_it_is
 
 
 @dataclass
@@ -131,15 +135,13 @@ def judge(
     bench: Bench,
     plan: Plan,
     tolerance: ToleranceName = "scaled",
-    orders_s: float = 0.0,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    `audit` says what is known of the problem. `orders_s`: seconds to spend on calling the trials of an emulated
-    candidate again, with the threads of its kernels in other orders. Raises ProblemError where the reference fails on
-    its own inputs, torch.OutOfMemoryError where the judge's own device memory does not suffice.
+    `audit` says what is known of the problem. Raises ProblemError where the reference fails on its own inputs,
+    torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
-    case = _Case(problem, candidate, bench, audit, tolerance, orders_s)
+    case = _Case(problem, candidate, bench, audit, tolerance, plan.orders_s)
     measured: Measured | None = None
     trace: Trace | None = None
     try:
@@ -200,7 +202,8 @@ class _Case:
         self._call_s = 0.0
         self._orders_s = orders_s
         self._order_trials = 0
-        self._output_bytes = 0
+        self._input_bytes = self._output_bytes = 0
+        self._together: bool | None = None
         self._tight = False
         self._mostly_one_value = False
         self.stage: Stage = "load"
@@ -218,6 +221,7 @@ class _Case:
             for weights, kind in self._planned_trials():
                 if weights and not self._has_weights():
                     continue
+                self._bench.proceed()
                 self._use_weights(weights)
                 self._trial(kind)
         return self.correct()
@@ -326,6 +330,24 @@ class _Case:
             return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
 
         return Contents(draw)
+
+    def _contents_of_round(self, kind: str, calls: int) -> Together | list[Contents]:
+        """Contents of a kind for so many calls, drawn together where that can be and does not take much memory."""
+        permutes = kind == "permuted" or "permuted" in self._stressed_kinds
+        small = calls * self._input_bytes <= MOST_BYTES and not self._tight
+        if calls == 1 or permutes or not small:
+            return [self._contents(kind) for _ in range(calls)]
+        if self._together is None:
+            self._together = can_be_drawn_together(self._problem)
+        if not self._together:
+            return [self._contents(kind) for _ in range(calls)]
+        seed, stress_seed = secrets.randbits(62), secrets.randbits(62)
+
+        def draw() -> list[Any]:
+            inputs = self._problem.draw_together(seed, calls)
+            return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
+
+        return Together(draw)
 
     def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows."""
@@ -528,7 +550,7 @@ class _Case:
 
     def _count(self, example: list[Any], call_s: float, plan: Plan) -> int:
         """How many sets a round has; decides whether both sides have room beside each other."""
-        slot_bytes = InputSets.size_of(example)
+        slot_bytes = self._input_bytes = InputSets.size_of(example)
         in_all = slot_bytes * self._bench.arena_copies
         count = sets_for(call_s, self._audit.call_s or call_s, in_all, self._output_bytes, plan)
         # Besides, the judge draws the contents of one call, or computes one output, and compares.
@@ -545,7 +567,7 @@ class _Case:
             candidate.sets.put_away()
             reference.sets.lay_out()
             reference.subject.attach(reference.sets)
-        clock, draw = self._bench.clock, self._contents
+        clock, draw = self._bench.clock, self._contents_of_round
         return beside_and_alone(measured, reference, draw=draw, base=kinds[0], kinds=kinds[1], device=clock)
 
     @contextmanager
@@ -572,14 +594,15 @@ class _Case:
         return measure(
             candidate,
             reference,
-            draw=self._contents,
+            draw=self._contents_of_round,
             base=kinds[0],
             kinds=kinds[1],
             device=self._bench.clock,
             verify=self._verify_round,
             intact=self._require_intact,
-            choose=self._choose,
+            choose=partial(self._choose, least=QUICK_ROUNDS if plan.quick else MIN_ROUNDS),
             mark=self._mark,
+            proceed=self._bench.proceed,
             plan=plan,
             tight=self._tight,
         )
@@ -615,27 +638,29 @@ class _Case:
             return others[0], others[1:]
         return "nominal", others
 
-    def _choose(self, calls: int, rounds: int) -> Iterable[int]:
+    def _choose(self, calls: int, rounds: int, *, least: int = MIN_ROUNDS) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
-        others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds)
+        others = RANDOM_VERIFIED if self._audit.random else verified_calls(calls, rounds, least)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
-    def _mark(self, subject: Subject, written: Sequence[Written]) -> frozenset[int]:
-        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round."""
+    def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
+        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round.
+
+        Of both sides alike: what is computed for it leaves caches and clocks as it does.
+        """
         assert self._oracle is not None
-        assert self._sets is not None
         if not self._mostly_one_value or self._audit.random or self._oracle.changes_inputs:
             return frozenset()
         calls = secrets.SystemRandom().sample(range(len(written)), min(MARKED, len(written)))
         places: dict[int, list[torch.Tensor | None]] = {}
         for call in calls:
             of = written[call]
-            inputs = self._inputs(of.contents, self._sets, of.slot)
+            inputs = self._inputs(of.contents, side.sets, of.slot)
             expected = reference_must_run(self._oracle, inputs, self._problem.title, quick=True)
             places[call] = [rare_places(leaf) for leaf in leaves(expected.like)]
             of.contents.forget()
             del expected, inputs
-        subject.look_at(places)
+        side.subject.look_at(places)
         return frozenset(calls)
 
     def _estimate(self, example: list[Any], bytes_budget: int) -> float:
@@ -728,9 +753,12 @@ def _unless_a_race() -> Iterator[None]:
         return
 
 
-def verified_calls(calls: int, rounds: int) -> int:
-    """How many random calls of a round of so many are verified once so many rounds have been taken."""
-    return min(calls, math.ceil(VERIFIED_CALLS / max(MIN_ROUNDS, rounds)))
+def verified_calls(calls: int, rounds: int, least: int = MIN_ROUNDS) -> int:
+    """How many random calls of a round of so many are verified once so many rounds have been taken.
+
+    `least` is the number of rounds after which a measurement may end.
+    """
+    return min(calls, math.ceil(VERIFIED_CALLS / max(least, rounds)))
 
 
 _Shapes = dict[str, tuple[str, tuple[int, ...]]]

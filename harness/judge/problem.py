@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from harness.backends.rates import DTYPES
 from harness.errors import ProblemError
+from harness.formats import KERNELBENCH, Format
 from harness.schema.problem import Precision
-
-DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def seed_everything(seed: int) -> None:
@@ -37,27 +37,46 @@ class LoadedProblem:
     source: str
     device: torch.device
     precision: Precision
+    form: Format
     _model: Any
-    _get_inputs: Callable[[], Any]
-    _get_init_inputs: Callable[[], Any]
+    _inputs: Callable[[], Any]
+    _arguments: Callable[[], Any]
 
     def init_arguments(self) -> list[Any]:
-        """The arguments of `Model`, as the problem gives them."""
+        """The arguments of the reference's constructor, as the problem gives them."""
         seed_everything(0)
-        return list(self._ask(self._get_init_inputs, "get_init_inputs()"))
+        return list(self._ask(self._arguments, f"{self.form.arguments}()"))
 
     def draw(self, seed: int) -> list[Any]:
         """Fresh inputs of one call under `seed`: drawn on the device, floating tensors in the precision."""
         seed_everything(seed)
         with self.device:
-            inputs = self._ask(self._get_inputs, "get_inputs()")
+            inputs = self._ask(self._inputs, f"{self.form.inputs}()")
+        return [self._settled(value) for value in inputs]
+
+    def draw_together(self, seed: int, calls: int) -> list[Any]:
+        """Fresh inputs of so many calls under `seed`, drawn at once: each tensor has a leading dimension of calls.
+
+        What is no tensor is as of one call. Raises what torch.vmap refuses: `together` finds out whether it does.
+        """
+        seed_everything(seed)
+        others: list[Any] = []
+
+        def drawn(_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            others[:] = self._inputs()
+            return tuple(value for value in others if isinstance(value, torch.Tensor))
+
+        with self.device:
+            call = torch.arange(calls)
+            found = iter(torch.vmap(drawn, randomness="different")(call))
+        inputs = [next(found) if isinstance(value, torch.Tensor) else value for value in others]
         return [self._settled(value) for value in inputs]
 
     def model(self, seed: int, arguments: list[Any]) -> torch.nn.Module:
         """The reference with the weights of `seed`, in the precision, on the device."""
         torch.manual_seed(seed)
         with torch.no_grad(), self.device:
-            model: torch.nn.Module = self._ask(lambda: self._model(*arguments), "Model(...)")
+            model: torch.nn.Module = self._ask(lambda: self._model(*arguments), f"{self.form.reference}(...)")
         if self.precision != "fp32":
             model = model.to(DTYPES[self.precision])
         return model.to(self.device)
@@ -87,23 +106,30 @@ def line_in(title: str, error: BaseException) -> str:
     return f" on line {numbers[-1]}" if numbers else ""
 
 
-def load_problem(title: str, source: str, *, device: torch.device, precision: Precision = "fp32") -> LoadedProblem:
-    """Execute a problem's source. Raises ProblemError where it fails or lacks one of the three names."""
+def load_problem(
+    title: str,
+    source: str,
+    *,
+    device: torch.device,
+    precision: Precision = "fp32",
+    form: Format = KERNELBENCH,
+) -> LoadedProblem:
+    """Execute a problem's source. Raises ProblemError where it fails or lacks one of the names of its format."""
     module = types.ModuleType("problem")
     try:
         exec(compile(source, f"{title}.py", "exec"), module.__dict__)
     except Exception as error:
         where = line_in(title, error)
         raise ProblemError(f"problem {title} cannot be executed: {type(error).__name__}{where}: {error}") from error
-    missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if not hasattr(module, name)]
-    if missing:
-        raise ProblemError(f"problem {title} defines no {' and no '.join(missing)}: see KernelBench's layout")
+    if missing := form.lacking(vars(module)):
+        raise ProblemError(f"problem {title} defines no {' and no '.join(missing)}: see {form.layout}")
     return LoadedProblem(
         title=title,
         source=source,
         device=device,
         precision=precision,
-        _model=module.Model,
-        _get_inputs=module.get_inputs,
-        _get_init_inputs=module.get_init_inputs,
+        form=form,
+        _model=getattr(module, form.reference),
+        _inputs=getattr(module, form.inputs),
+        _arguments=getattr(module, form.arguments),
     )

@@ -12,26 +12,35 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
 
-from harness.errors import DeviceError, HarnessError, InputError, ProtocolError
+from harness import logs
+from harness.backends import BACKENDS
+from harness.errors import DeviceError, HarnessError, ProtocolError
+from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
-from harness.judge.device import Hardware
+from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import (
     TO_JUDGE,
+    BuildDone,
     BuildWanted,
     Check,
     Checked,
     Fault,
+    GaveUp,
+    GiveUp,
     Job,
     Judgement,
+    Logged,
     Phase,
+    Proceed,
     Seat,
     Seated,
 )
@@ -53,9 +62,9 @@ from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxRe
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.settings import Settings
 from harness.transport import Channel, Closed
-from harness.transport.memory import CopiedArena, DeviceArena, HostArena
-from harness.transport.worker_messages import Built, Load, Loaded
+from harness.transport.worker_messages import Load, Loaded
 
+_log = logs.logger("judge")
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "eager": None,
     "compile": "default",
@@ -63,10 +72,21 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 }
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
-_FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blame where the judge has too little
+_ASK_EVERY_S = 0.25
+"""So often at most the controller is asked within a phase whether to go on: an answer takes it some tenths of a
+millisecond, and longer on a machine whose cores are all busy."""
 _ORDERS_S = 20.0
 """What calling an emulated candidate's trials again in other orders of threads may take, and one such call."""
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
+
+
+class _GivenUp(Exception):
+    """The controller has no use for this job any more."""
+
+
+class _Misheard(Exception):
+    """The controller said what no job of this judge's was waiting for."""
 
 
 def main(descriptors: Sequence[int], zygote: Zygote) -> None:
@@ -77,7 +97,7 @@ def main(descriptors: Sequence[int], zygote: Zygote) -> None:
         try:
             judge_process = JudgeProcess(channel, zygote, seat)
         except HarnessError as error:
-            channel.send(Fault(detail=str(error), exit_status=error.exit_status, device_lost=True))
+            channel.send(Fault.of(error, device_lost=True))
             return
         try:
             judge_process.serve()
@@ -90,22 +110,31 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel, zygote: Zygote, seat: Seat) -> None:
         self._channel, self._zygote = channel, zygote
-        self._gpu, self._core, self._name = seat.gpu, seat.core, seat.name
-        os.environ["CUDA_VISIBLE_DEVICES"] = seat.gpu or ""
-        self._hardware = Hardware(seat.gpu, seat.core)
+        self._backend, self._core, self._name = BACKENDS[seat.backend], seat.core, seat.name
+        self._visible = dict(self._backend.visibility(seat.gpu))
+        os.environ.update(self._visible)
+        self._hardware = self._backend.open(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._lock = DeviceLock(self._hardware.identity)
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
-        self._job = ""
+        self._job, self._phase, self._asked_at = "", "", 0.0
         self._waited_s = 0.0
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
         channel.send(Seated(environment=self._environment, device_name=self._hardware.name, arch=self._hardware.arch))
+        logs.relay(seat.log, lambda room, level, text: self._tell(Logged(room=room, level=level, text=text)))
         self._copied = seat.copied or not self._hardware.shares_memory()
         # What is written, and what candidate and reference see; copied memory is two of the latter for each.
         copies = 5 if self._copied else 3
-        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies, take=self._take_device)
+        self._bench = Bench(
+            self._device,
+            self._make_arena,
+            self._hardware,
+            arena_copies=copies,
+            take=self._take_device,
+            proceed=self._ask_to_proceed,
+        )
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
@@ -113,34 +142,65 @@ class JudgeProcess:
             job = self._channel.receive(TO_JUDGE)
             assert isinstance(job, Job | Check)
             self._job = job.id
+            _log.debug("%s of %s", job.say, job.problem.title)
             try:
                 self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
+            except _GivenUp:
+                self._tell(GaveUp())
+            except _Misheard as error:
+                self._tell(Fault(kind="device", detail=str(error), device_lost=True))
+                return
             except HarnessError as error:
-                self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
+                self._tell(Fault.of(error))
             except (torch.OutOfMemoryError, MemoryError) as error:
                 detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
-                self._tell(Fault(detail=detail, exit_status=3))
-                torch.cuda.empty_cache()
+                self._tell(Fault(kind="device", detail=detail))
+                self._hardware.trim()
             except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost
                 detail = f"the judge failed: {error}\n{traceback.format_exc()}"
-                self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
+                self._tell(Fault(kind="device", detail=detail, device_lost=True))
                 return
 
-    def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted) -> None:
+    def _tell(self, message: Judgement | Checked | GaveUp | Fault | Phase | BuildWanted | Logged) -> None:
         self._channel.send(message.model_copy(update={"job": self._job}))
+
+    def _hear(self) -> Proceed | GiveUp | BuildDone:
+        """The answer to what was asked last. Raises `_Misheard` for one to another job."""
+        answer = self._channel.receive(TO_JUDGE)
+        if not isinstance(answer, Proceed | GiveUp | BuildDone) or answer.job != self._job:
+            raise _Misheard(f"the controller said {answer.say!r} of another job than the one that is judged")
+        return answer
+
+    def _begin(self, phase: str) -> None:
+        """Say which phase begins. Raises `_GivenUp` where the controller has no use for it."""
+        self._tell(Phase(name=phase))
+        answer = self._hear()
+        if isinstance(answer, GiveUp):
+            raise _GivenUp
+        if not isinstance(answer, Proceed):
+            raise _Misheard(f"the controller said {answer.say!r} where a phase was to begin")
+        self._phase, self._asked_at = phase, time.monotonic()
+
+    def _ask_to_proceed(self) -> None:
+        """Between trials and between blocks of rounds: raises `_GivenUp` where the phase is not to go on."""
+        if time.monotonic() - self._asked_at >= _ASK_EVERY_S:
+            self._begin(self._phase)
 
     def _check(self, job: Check) -> Checked:
         problem, workload = self._sized(job.problem, job.settings, emulated=False)
         return Checked(audit=self._audit(problem, job.settings), workload=workload)
 
     def _sized(self, problem: Problem, settings: Settings, *, emulated: bool) -> tuple[LoadedProblem, Workload]:
-        on_cpu = self._device.type == "cpu"
+        on_cpu = not self._hardware.apart
         source, workload = sized(problem, settings.workload, emulated=emulated, on_cpu=on_cpu)
         workload = workload.model_copy(update={"precision": settings.precision})
-        return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
+        form = FORMATS[problem.format]
+        return load_problem(
+            problem.title, source, device=self._device, precision=settings.precision, form=form
+        ), workload
 
     def _take_device(self) -> None:
-        self._waited_s += self._lock.take(lambda holder: self._tell(Phase(name=waiting_for(self._name, holder))))
+        self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
 
     def _judge_and_let_go(self, job: Job) -> Judgement:
         """Judge, and give back the device, which whatever is timed has taken."""
@@ -151,7 +211,7 @@ class JudgeProcess:
             self._lock.release()
 
     def _judge(self, job: Job) -> Judgement:
-        """Judge, and once more before anybody is accused of what others may be the cause of.
+        """Judge, and once more before a candidate is accused of what other processes may be the cause of.
 
         Others may use the device's time too. Its memory is held by the reference's worker and by what the judge keeps
         for later: these are given back first, and the second time the judge gives back what it can before each call.
@@ -159,6 +219,7 @@ class JudgeProcess:
         judgement = self._judge_unless_short(job)
         if judgement is None:
             held = self._give_back()
+            _log.info("judged again alone, after %s", held)
             judgement = self._judge_once(job, alone=True)
             if _lacked_memory(judgement):
                 assert isinstance(judgement.verdict, Failed)
@@ -178,7 +239,7 @@ class JudgeProcess:
         return None if _lacked_memory(judgement) else judgement
 
     def _give_back(self) -> str:
-        """End the reference's worker and empty the judge's caches; says who held how much of the device's memory."""
+        """End the reference's worker and empty the judge's caches; says how much of the device's memory each held."""
         gc.collect()  # tensors in the frames of what was raised
         before = self._hardware.free_bytes()
         self._hardware.trim()
@@ -194,63 +255,47 @@ class JudgeProcess:
 
     def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
         settings = job.settings
-        emulated = job.kind == "cpu-emulated"
+        emulated = BACKENDS[job.kind].emulates
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
         self._let_go_of_others(problem)
         started = time.monotonic()
         known = self._audit(problem, settings)
         audit_s = time.monotonic() - started
-        if not emulated and not self._hardware.knows_rates(settings.precision):
-            self._take_device()
-            self._hardware.rates(settings.precision)  # while the device is idle
-            self._lock.release()
-        policy = self._policy(job)
+        if not emulated and settings.timing != "none":
+            self._learn_rates(settings)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
-        with self._worker(policy) as (worker, conversation):
+        with self._worker(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
             subject: WorkerSubject | None = None
-
-            def failed_early(verdict: Failed) -> Judgement:
-                return Judgement(verdict=verdict, workload=workload, sandbox=report, audit=known.findings)
-
+            failed_early = partial(Judgement, workload=workload, sandbox=report, audit=known.findings)
             try:
-                self._tell(Phase(name="load"))
+                self._begin("load")
                 conversation.expect_ready()
-                self._load(conversation, job.source, "ModelNew", job)
+                self._load(conversation, job.source, problem.form.entry, job)
                 loaded_s = time.monotonic() - started
-                subject = self._subject(conversation, problem, settings)
-                self._tell(Phase(name="check"))
+                subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
+                self._begin("check")
                 finding = judge(
                     problem,
                     cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
-                    None if emulated else lambda: self._reference(problem, job),
+                    None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
-                    plan=Plan(
-                        budget_s=settings.timing_s,
-                        bytes_budget=free_bytes // 4,
-                        memory_bytes=0 if alone else free_bytes,
-                        singles=self._device.type == "cuda",
-                        trace=settings.traced,
-                    ),
+                    plan=self._plan(settings, free_bytes, alone=alone, emulated=emulated),
                     tolerance=settings.tolerance,
-                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
                 )
-            except BuildRefused as refused:
-                verdict = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
-                return failed_early(verdict)
-            except SubjectFailed as failed:
-                verdict = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
-                return failed_early(verdict)
+            except BuildRefused as no:
+                return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))
+            except SubjectFailed as no:
+                return failed_early(verdict=Failed(stage="load", reason=no.reason, detail=no.detail, log=no.log))
             except (torch.OutOfMemoryError, DeviceError):
                 held = self._given_back_by(worker)
                 if held <= free_bytes * _FAIR_SHARE:
                     raise
-                detail = (
-                    f"held {held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB of device memory: too little was left to judge"
-                )
-                return failed_early(Failed(stage="run", reason="device-memory", detail=detail))
+                of = f"{held / 1e9:.1f} of {free_bytes / 1e9:.1f} GB"
+                detail = f"held {of} of device memory: too little was left to judge"
+                return failed_early(verdict=Failed(stage="run", reason="device-memory", detail=detail))
             finally:
                 if subject is not None:
                     subject.close()
@@ -268,6 +313,24 @@ class JudgeProcess:
             worker_log=ended.log if ended else "",
         )
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+
+    def _learn_rates(self, settings: Settings) -> None:
+        """Measure what the device can do while it is idle, where that is not known."""
+        if not self._hardware.knows_rates(settings.precision):
+            self._take_device()
+            self._hardware.rates(settings.precision)
+            self._lock.release()
+
+    def _plan(self, settings: Settings, free_bytes: int, *, alone: bool, emulated: bool) -> Plan:
+        return Plan(
+            budget_s=settings.timing_s,
+            quick=settings.timing == "quick",
+            bytes_budget=free_bytes // 4,
+            memory_bytes=0 if alone else free_bytes,
+            singles=self._hardware.apart,
+            trace=settings.traced,
+            orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
+        )
 
     def _wait(self) -> dict[str, float]:
         """The seconds in which others had the device, where it had to be waited for."""
@@ -293,19 +356,20 @@ class JudgeProcess:
         key = key_of(self._environment, self._hardware.name, *asked)
         known = self._audits.find(key)
         if known is None:
-            self._tell(Phase(name="audit"))
+            self._begin("audit")
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
                 known = audit(problem, tolerance=settings.tolerance)
             self._hardware.trim()
+            _log.info("audited %s", problem.title)
             self._audits.keep(key, known)
         return known
 
     @contextmanager
     def _deadline(self, seconds: float, detail: str) -> Iterator[None]:
         def late() -> None:  # whatever hangs here cannot be interrupted from within
-            self._tell(Fault(detail=detail, exit_status=InputError.exit_status, device_lost=True))
+            self._tell(Fault(kind="problem", detail=detail, device_lost=True))
             os._exit(1)
 
         timer = threading.Timer(seconds, late)
@@ -320,12 +384,12 @@ class JudgeProcess:
         """The judgement with what it makes one wonder about, timed or not; some of that rejects."""
         timing = finding.timing
         floor = roofline(known, self._hardware.rates(job.settings.precision), timing) if timing else None
-        on_gpu = self._device.type == "cuda"
+        apart = self._hardware.apart
         profile = profile_of(finding.trace, job.source) if finding.trace else None
-        flags = doubts(Case(finding, floor if on_gpu else None, profile, writes_kernels=job.writes_kernels))
+        flags = doubts(Case(finding, floor if apart else None, profile, writes_kernels=job.writes_kernels))
         if finding.evict_s is not None and self._hardware.was_shared(finding.evict_s):
             flags = (*flags, WORK_OUTSIDE_THE_CLOCK)
-        elif on_gpu and finding.paused:
+        elif apart and finding.paused:
             flags = (*flags, PAUSED_BETWEEN_ROUNDS)
         if self._copied and timing:
             flags = (*flags, COPIED_MEMORY)
@@ -373,15 +437,15 @@ class JudgeProcess:
         request = Load(
             source=source,
             class_name=class_name,
-            device="cuda" if self._gpu is not None else "cpu",
-            emulate=job.kind == "cpu-emulated",
-            gpu=self._gpu,
+            device="cpu" if self._device.type == "cpu" else "cuda",
+            emulate=BACKENDS[job.kind].emulates,
+            visible=self._visible,
         )
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 
     def _policy(self, job: Job) -> Policy:
         return Policy(
-            devices=self._gpu is not None,
+            devices=self._backend.is_gpu,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
         )
@@ -392,6 +456,7 @@ class JudgeProcess:
         problem: LoadedProblem,
         settings: Settings,
         compile_mode: CompileMode | None = None,
+        deadlines: Deadlines | None = None,
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
@@ -402,7 +467,15 @@ class JudgeProcess:
             memory_bytes=settings.memory_bytes,
             compile_mode=compile_mode,
             core=self._core,
+            deadlines=deadlines,
         )
+
+    def _deadlines_of(self, job: Job, known: Audit) -> Deadlines | None:
+        """Of a candidate's rounds; None where it is emulated, which may take any time."""
+        if BACKENDS[job.kind].emulates:
+            return None
+        compiles = compiles_when_called(job.source)
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._device.type == "cuda")
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:
@@ -415,11 +488,11 @@ class JudgeProcess:
         if held is None or held.key != key:
             if held is not None:
                 held.close()
-            self._tell(Phase(name="reference"))
+            self._begin("reference")
             held = self._start_reference(problem, job, form, key)
         with ExitStack() as on_failure:
             on_failure.callback(held.close)
-            self._tell(Phase(name="time"))
+            self._begin("time")
             yield held.subject
             held.subject.detach()
             held.subject.release(trim=True)
@@ -444,25 +517,22 @@ class JudgeProcess:
             opening.callback(subject.close)
             try:
                 conversation.expect_ready()
-                self._load(conversation, problem.source, "Model", job)
+                self._load(conversation, problem.source, problem.form.reference, job)
             except SubjectFailed as failed:
                 raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
             return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._tell(BuildWanted(request=request))
-        answer = self._channel.receive(TO_JUDGE)
-        assert isinstance(answer, Built)
-        outcome = answer.artifact or answer.failure
-        assert outcome is not None
-        return outcome
+        answer = self._hear()
+        if not isinstance(answer, BuildDone):
+            raise _Misheard(f"the controller said {answer.say!r} where a build was waited for")
+        return answer.outcome
 
     # ---- device ------------------------------------------------------------------------------------------------
 
     def _make_arena(self, size: int) -> Any:
-        if self._copied:
-            return CopiedArena(size, self._device)
-        return DeviceArena(size, 0) if self._device.type == "cuda" else HostArena(size)
+        return self._hardware.arena(size, copied=self._copied)
 
 
 def _lacked_memory(judgement: Judgement) -> bool:

@@ -49,6 +49,12 @@ def mixes(func: Any) -> bool:
     return not (torch.Tag.pointwise in func.tags or func.is_view or name in MOVES or name.rstrip("_") in MOVES)
 
 
+def writes_in_place(func: Any) -> bool:
+    """Whether an operator of ATen writes into its first argument, by its schema: `torch.Tag.inplace` came with 2.13."""
+    arguments = func._schema.arguments
+    return bool(arguments) and arguments[0].alias_info is not None and arguments[0].alias_info.is_write
+
+
 class Operators(TorchDispatchMode):
     """While it is entered, notes which operators of those that run, by number, are `products` and which other `sums`.
 
@@ -83,7 +89,7 @@ class Operators(TorchDispatchMode):
         if not func.is_view:
             multiplies = func.overloadpacket.__name__.rstrip("_") in _MULTIPLIES
             for leaf in leaves(out):
-                if multiplies and torch.Tag.inplace not in func.tags:
+                if multiplies and not writes_in_place(func):
                     self._made[leaf.untyped_storage().data_ptr()] = number
                 else:
                     self._made.pop(leaf.untyped_storage().data_ptr(), None)
@@ -103,7 +109,7 @@ class OperandsRounded(TorchDispatchMode):
     ) -> Any:
         number, self._count = self._count, self._count + 1
         if mixes(func) if self._at is None else number in self._at:
-            written = 1 if torch.Tag.inplace in func.tags else 0
+            written = 1 if writes_in_place(func) else 0
             args = (*args[:written], *(self._rounded(value) for value in args[written:]))
         return func(*args, **(kwargs or {}))
 

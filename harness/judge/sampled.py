@@ -41,5 +41,8 @@ def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, 
     if actual.strides and overlap(actual.shape, actual.strides) and not overlap(like.shape, like.stride()):
         laid_out = torch.empty_strided(actual.shape, actual.strides, dtype=like.dtype, device="meta")
         return laid_out, like, exact
-    index = torch.unravel_index(actual.places.to(like.device), like.shape)
+    places = actual.places.to(like.device)
+    if not like.dim():  # of no dimensions there is nothing to index
+        return actual.values.to(like.device), like.reshape(1)[places], exact.reshape(1)[places]
+    index = torch.unravel_index(places, like.shape)
     return actual.values.to(like.device), like[index], exact[index]

@@ -124,8 +124,7 @@ class Places:
 
 def _nearly_all(output: torch.Tensor) -> torch.Tensor | None:
     """The value that nearly all elements of a large tensor have, by a random sample; None where there is none."""
-    eight_bits = output.is_floating_point() and output.element_size() == 1  # torch counts none of these
-    if output.numel() <= PLACES or output.is_complex() or eight_bits:
+    if output.numel() <= PLACES or output.is_complex():
         return None
     index = torch.randint(0, output.numel(), (PLACES,), generator=_chance(output.device), device=output.device)
     values, counts = output[torch.unravel_index(index, output.shape)].unique(return_counts=True)
@@ -137,9 +136,15 @@ def _chance(device: torch.device) -> torch.Generator:
     return torch.Generator(device).manual_seed(secrets.randbits(62))
 
 
+def _comparable(output: torch.Tensor) -> torch.Tensor:
+    """The same elements as torch compares and counts them: floats of eight bits by their bits."""
+    eight_bits = output.is_floating_point() and output.element_size() == 1
+    return output.view(torch.uint8) if eight_bits else output
+
+
 def mostly_one_value(output: torch.Tensor) -> bool:
     """Whether random elements of a large tensor tell little, because nearly all have one value."""
-    return _nearly_all(output) is not None
+    return _nearly_all(_comparable(output)) is not None
 
 
 def rare_places(output: torch.Tensor) -> torch.Tensor | None:
@@ -147,6 +152,7 @@ def rare_places(output: torch.Tensor) -> torch.Tensor | None:
 
     None where there are none, or where nearly all of it is no one value. Flat indices, int64, on its device.
     """
+    output = _comparable(output)
     most = _nearly_all(output)
     if most is None:
         return None

@@ -25,6 +25,7 @@ When the rounds are over the candidate is ended, and the reference is timed alon
 rounds cost beyond its calls, no candidate can have lengthened. The smaller figures count.
 """
 
+import itertools
 import math
 import random
 import time
@@ -33,6 +34,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from harness.backends.reading import Reading
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import (
@@ -44,6 +46,7 @@ from harness.judge.statistics import (
     with_repeatability,
 )
 from harness.judge.subject import Subject, Unsettled
+from harness.judge.together import Together
 from harness.schema.record import Conditions, Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
@@ -67,6 +70,12 @@ SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
 """So many in a row where memory is tight and a turn costs more than they."""
 ALONE_ROUNDS = 8
+"""So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
+ROUNDS_OF_A_KIND = 2
+QUICK_ROUNDS, QUICK_WIN = 4, 1.5
+"""A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
+QUICK_BANDS. What looks like more than QUICK_WIN is measured fully, or noise would be what is rewarded."""
+QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
@@ -96,9 +105,11 @@ HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 class Plan:
     """How much to measure. `budget_s` bounds the rounds (see LAUNCH_PATIENCE), `bytes_budget` the sets and outputs.
 
+    `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
     the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
-    one gives its own back before the other's turn.
+    one gives its own back before the other's turn. `orders_s`: seconds to spend on calling the trials of an emulated
+    candidate again, with the threads of its kernels in other orders; 0 for those that are not emulated.
     """
 
     budget_s: float = 2.0
@@ -106,17 +117,8 @@ class Plan:
     singles: bool = False
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The device's state at one moment: MHz, degrees Celsius, watts, and why its clock is lowered, if it is."""
-
-    sm_mhz: float
-    memory_mhz: float
-    temperature_c: float
-    power_w: float
-    throttle: tuple[str, ...] = ()
+    quick: bool = False
+    orders_s: float = 0.0
 
 
 class Device(Protocol):
@@ -195,7 +197,9 @@ class Written:
     kind: str
 
 
-Mark = Callable[[Subject, Sequence[Written]], frozenset[int]]
+Draw = Callable[[str, int], Together | Sequence[Contents]]
+"""Makes the contents of a round: of a kind, for so many calls."""
+Mark = Callable[[Side, Sequence[Written]], frozenset[int]]
 """Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
@@ -229,7 +233,7 @@ def measure(
     candidate: Side,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -238,15 +242,17 @@ def measure(
     verify: Verify | None = None,
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
-    mark: Mark = lambda subject, written: frozenset(),
+    mark: Mark = lambda side, written: frozenset(),
+    proceed: Callable[[], None] = lambda: None,
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
 
-    `draw` makes the arguments of one call of a kind: `base`, or one of `kinds`, which half of the rounds have where
+    `draw` makes the contents of a round of a kind: `base`, or one of `kinds`, which half of the rounds have where
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw.
-    `tight`: what both need does not fit into memory. Raises `SubjectFailed` where a subject fails.
+    `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
+    nobody waits for the rest. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
         clock = _Clock(candidate, base, draw, device, verify, intact, choose)
@@ -254,12 +260,16 @@ def measure(
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()
-        turns.take_singles()
-        started = time.monotonic()
-        while not turns.suffice(time.monotonic() - started):
-            turns.block()
+        quick = plan.quick and turns.tell_quickly()
+        if not quick:
+            turns.take_singles()
+            started = time.monotonic()
+            while not turns.suffice(time.monotonic() - started):
+                proceed()
+                turns.block()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
+        timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
         return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
 
 
@@ -308,9 +318,10 @@ class _Turns:
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
-                if self._turn_to(side):
-                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._turn_to(side)
                 for _ in range(at_once):
+                    if self._tight:
+                        self._clock.single(side, None, look=True)  # which asks for the memory anew
                     self._clock.single(side, samples)
 
     def block(self) -> None:
@@ -361,17 +372,29 @@ class _Turns:
             self._clock.round(side, kind, None, look=True)  # which asks for the memory anew
         self._clock.round(side, kind, samples, look=look)
 
-    def _turn_to(self, side: Side) -> bool:
-        """Let a side have its turn. Whether the other gave its memory back for that, as it does where it is tight."""
-        gives_back = self._tight and self._last is not side
-        if gives_back:
+    def _turn_to(self, side: Side) -> None:
+        """Let a side have its turn. Where memory is tight the other gives its own back for that."""
+        if self._tight and self._last is not side:
             _take_over(side, self._reference if side is self._candidate else self._candidate)
         self._last = side
-        return gives_back
 
     def hand_over_s(self) -> float:
         """What a round of `count` calls takes beyond them."""
         return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
+
+    def tell_quickly(self) -> bool:
+        """Take rounds until it is known in which band the speed-up lies. False where it has to be measured fully."""
+        started = time.monotonic()
+        while time.monotonic() - started < self._plan.budget_s or len(self.mine.round_s) < QUICK_ROUNDS:
+            self.block()
+            if len(self.mine.round_s) < QUICK_ROUNDS:
+                continue
+            stated = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
+            if stated.high > QUICK_WIN:
+                return False
+            if self._suspect() is None and in_one_band(stated):
+                return True
+        return False
 
     def suffice(self, taken_s: float) -> bool:
         """Whether the rounds so far tell enough, or all that they may in the time that they have taken."""
@@ -390,11 +413,16 @@ class _Turns:
         )
 
 
+def in_one_band(speedup: Interval) -> bool:
+    """Whether an interval lies between two neighbours of QUICK_BANDS."""
+    return any(low <= speedup.low and speedup.high <= high for low, high in itertools.pairwise(QUICK_BANDS))
+
+
 def beside_and_alone(
     measured: Measured,
     reference: Side,
     *,
-    draw: Callable[[str], Contents],
+    draw: Draw,
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
@@ -409,8 +437,9 @@ def beside_and_alone(
         alone = Samples()
         device.settle()  # the driver clears the memory of a process that has ended
         clock.round(reference, base, None, look=True)
-        for turn in range(ALONE_ROUNDS):
-            clock.round(reference, base, alone)
+        for turn in range(max(ALONE_ROUNDS, ROUNDS_OF_A_KIND * len(kinds))):
+            if turn < ALONE_ROUNDS:
+                clock.round(reference, base, alone)
             if kinds:
                 clock.round(reference, kinds[turn % len(kinds)], alone)
         count = reference.sets.count
@@ -428,7 +457,8 @@ def beside_and_alone(
         slowed = _slowed(beside, alone, hand_over_s, count)
     factor = _beyond(slowed, allowed, beside, alone)
     timing = _timing(mine, beside, hand_over_s, count, measured.singles, slowed=factor)
-    return replace(measured, timing=timing.model_copy(update={"reference_alone_ms": alone_ms}))
+    found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode}
+    return replace(measured, timing=timing.model_copy(update=found))
 
 
 def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:
@@ -438,12 +468,23 @@ def _beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -
 
 
 def _slowed(beside: Samples, alone: Samples, hand_over_s: float, count: int) -> Interval:
-    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one."""
+    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one.
+
+    A kind of contents takes what it takes, and the rounds beside had another mixture of kinds than those alone: each
+    round is held against the median of its own kind's rounds alone.
+    """
     before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
+    usual = {
+        kind: median([ms for ms, of in zip(after, alone.kinds, strict=True) if of == kind]) for kind in {*alone.kinds}
+    }
+
+    def of_its_kind(figures: Sequence[float], samples: Samples, nominal: bool) -> list[float]:
+        rounds = zip(figures, samples.kinds, samples.nominal, strict=True)
+        return [ms / usual[kind] for ms, kind, of in rounds if of == nominal and kind in usual]
+
     factors = []
     for nominal in (True, False):
-        then = [ms for ms, of in zip(before, beside.nominal, strict=True) if of == nominal]
-        now = [ms for ms, of in zip(after, alone.nominal, strict=True) if of == nominal]
+        then, now = of_its_kind(before, beside, nominal), of_its_kind(after, alone, nominal)
         if then and now:
             factors.append(ratio_of_medians(then, now))
     return max(factors, key=lambda one: one.low)
@@ -543,7 +584,7 @@ class _Clock:
         self,
         candidate: Side | None,
         base: str,
-        draw: Callable[[str], Contents],
+        draw: Draw,
         device: Device,
         verify: Verify | None,
         intact: Callable[[Side, Sequence[int]], None],
@@ -553,7 +594,7 @@ class _Clock:
         self._verify, self._intact, self._choose = verify, intact, choose
         self._chance = random.SystemRandom()
         self._unsettled = 0
-        self.mark: Mark = lambda subject, written: frozenset()
+        self.mark: Mark = lambda side, written: frozenset()
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -625,9 +666,12 @@ class _Clock:
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        drawn = self._draw(kind, len(order))
+        if isinstance(drawn, Together):
+            side.sets.write_together(order, drawn.get())
+            return [Written(slot, drawn.of(call), kind) for call, slot in enumerate(order)]
         written = []
-        for slot in order:
-            contents = self._draw(kind)
+        for slot, contents in zip(order, drawn, strict=True):
             side.sets.write(slot, contents.get())
             contents.forget()
             written.append(Written(slot, contents, kind))
@@ -646,7 +690,7 @@ class _Clock:
         """One round on what is written. False where it was to be verified and could not be, or was seen before it
         began: it does not count.
         """
-        marked = self.mark(side.subject, written) if written and side is self._candidate else frozenset()
+        marked = self.mark(side, written) if written else frozenset()
         timed = self._timed(side, order, order)
         if timed is None:
             return False

@@ -1,5 +1,6 @@
 """A conversation with one sandboxed worker: ask, answer its builds, and turn whatever goes wrong into data."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,7 +14,7 @@ from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.verdict import Reason
 from harness.transport import Channel, Closed, Frame, Late
 from harness.transport.channel import parsed
-from harness.transport.memory import may_read_process
+from harness.transport.memory import may_read_process, sealed_copy
 from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready
 
 M = TypeVar("M", bound=Frozen)
@@ -79,11 +80,12 @@ class Conversation:
         request: Go,
         *,
         seconds: float,
+        why: str = "",
         descriptors: Sequence[int] = (),
         spin_s: float = 0.0,
         stop: Callable[[], None] = lambda: None,
     ) -> Done:
-        """Have a round called and wait for its end, awake for the first `spin_s`.
+        """Have a round called and wait for its end, awake for the first `spin_s`. `why` says how `seconds` came about.
 
         `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
         """
@@ -92,7 +94,7 @@ class Conversation:
         self._send(request, descriptors)
         deadline = time.monotonic() + seconds
         while True:
-            frame = self._frame(deadline, seconds, "go", spin_s)
+            frame = self._frame(deadline, seconds, f"go: {why}" if why else "go", spin_s)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
@@ -168,9 +170,11 @@ class Conversation:
         try:
             if isinstance(outcome, Artifact):
                 with ExitStack() as opened:
-                    paths = filter(None, (outcome.path, outcome.library))
-                    files = [opened.enter_context(open(path, "rb")).fileno() for path in paths]
-                    self._channel.send(Built(artifact=outcome), files)
+                    copies = []
+                    for path in filter(None, (outcome.path, outcome.library)):  # the cache's own files, others' too
+                        copies.append(sealed_copy(path))
+                        opened.callback(os.close, copies[-1])
+                    self._channel.send(Built(artifact=outcome), copies)
             else:
                 self._channel.send(Built(failure=outcome))
         except Closed:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from harness.errors import DeviceError, SandboxError
+from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.reading import bytes_of_copy, read_output, spreads
@@ -97,8 +98,11 @@ class WorkerSubject:
         memory_bytes: int,
         compile_mode: CompileMode | None = None,
         core: int | None = None,
+        deadlines: Deadlines | None = None,
     ) -> None:
         """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once.
+
+        `deadlines` are those of rounds; `call_s` bounds them where there are none.
 
         `core` is the CPU that the model is called on in timed rounds.
         """
@@ -108,6 +112,7 @@ class WorkerSubject:
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
         self._compile_mode, self._core = compile_mode, core
+        self._deadlines, self._was_called = deadlines, False
         self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
@@ -143,6 +148,7 @@ class WorkerSubject:
             Constructed,
             seconds=self._call_s,
         )
+        self._was_called = False
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def attach(self, sets: InputSets) -> None:
@@ -209,7 +215,12 @@ class WorkerSubject:
         places = [self._places(layout, len(slots)) for layout in layouts]
         started = time.monotonic()
         stop = self._halt if hold else lambda: None
-        self._done = self._talk.ask_round(request, seconds=self._call_s, spin_s=self._spin_s, stop=stop)
+        seconds, why = self._call_s, ""
+        if self._deadlines is not None:
+            deadline = self._deadlines.of_round(len(slots), first=not self._was_called)
+            seconds, why = deadline.seconds, deadline.why
+        self._done = self._talk.ask_round(request, seconds=seconds, why=why, spin_s=self._spin_s, stop=stop)
+        self._was_called = True
         if gathers:
             allocations = self._allocations()
             self._gathered = [

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from harness.catalog import apply_settings, numeric_settings
+from harness.formats import FORMATS
 from harness.judge.problem import load_problem
 from harness.schema.problem import Problem, Workload
 
@@ -40,7 +41,7 @@ def sized(
 
 def _input_elements(problem: Problem, source: str) -> int:
     """Elements of one call's input tensors; nothing is allocated: the inputs are drawn on the meta device."""
-    loaded = load_problem(problem.title, source, device=torch.device("meta"))
+    loaded = load_problem(problem.title, source, device=torch.device("meta"), form=FORMATS[problem.format])
     return _count(loaded.draw(0))
 
 

@@ -273,6 +273,7 @@ def _problem_texts(each: ProblemBest, rows: Sequence[Row]) -> list[str]:
     holder = rows[each.rank - 1]
     speedup = interval_text(each.best.speedup) if each.best.speedup else "correct, not timed"
     speedup += "" if each.best.confirmed else ", unconfirmed"
+    speedup += ", timed quickly" if each.best.quick else ""
     path = f" ({path_text(each.best)})" if each.best.path else ""
     return [*head, speedup, holder.model or _NO_MODEL, holder.run, f"{each.best.submission}{path}"]
 
@@ -436,6 +437,8 @@ def _problem_head(each: ProblemBest) -> Text:
         head.append(f"\n{path_text(each.best)}", style="dim")
     if each.best is not None and not each.best.confirmed:
         head.append("\nunconfirmed by stock", style="yellow")
+    if each.best is not None and each.best.quick:
+        head.append("\ntimed quickly: a band", style="yellow")
     return head
 
 

@@ -67,6 +67,7 @@ class Best(Frozen):
     speedup: Interval | None
     path: tuple[Turn, ...] = ()
     confirmed: bool = True
+    quick: bool = False
 
 
 class FastP(Frozen):
@@ -120,8 +121,8 @@ class Figures(Frozen):
     `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
     ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
     that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
-    `disturbed` and `audited` those of which that is true, `differed` those that stock judged otherwise than their fast
-    builds were.
+    `disturbed` and `audited` those of which that is true, `quick` those timed to a band, `differed` those that stock
+    judged otherwise than their fast builds were.
 
     Rates are shares of all problems asked, each with its spread over them; of several answers to a problem each counts
     for its part of it, and of the turns of one conversation the best counts. They are None where nothing was judged or
@@ -142,6 +143,7 @@ class Figures(Frozen):
     reduced: int
     unisolated: int
     disturbed: int
+    quick: int = 0
     audited: int
     differed: int
     timed: int
@@ -485,6 +487,7 @@ def _figures(answers: _Answers, unanswered: int, ps: Sequence[float]) -> dict[st
         "reduced": count(columns.reduced),
         "unisolated": count(answers.unisolated),
         "disturbed": count(columns.disturbed),
+        "quick": count(columns.quick),
         "audited": count(columns.audited),
         "differed": count(columns.differed),
         "timed": int(timed.sum()),
@@ -705,8 +708,15 @@ def _answer(answers: _Answers, title: str, row: int) -> Best:
     value, low, high = answers.speedup[row].tolist()
     speedup = Interval(value=value, low=low, high=high) if answers.timed[row] else None
     confirmed = bool(answers.columns.confirmed[row] or not answers.columns.fast[row])
-    path = _path(answers, row)
-    return Best(problem=title, submission=submission, sample=sample, speedup=speedup, path=path, confirmed=confirmed)
+    return Best(
+        problem=title,
+        submission=submission,
+        sample=sample,
+        speedup=speedup,
+        path=_path(answers, row),
+        confirmed=confirmed,
+        quick=bool(answers.columns.quick[row]),
+    )
 
 
 def _path(answers: _Answers, row: int) -> tuple[Turn, ...]:
@@ -728,8 +738,14 @@ def _path(answers: _Answers, row: int) -> tuple[Turn, ...]:
 
 def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
     """What a reader has to know before comparing this row with another, the gravest first."""
-    judged, emulated, untimed = row.submissions, row.device == "cpu-emulated", row.correct - row.timed
-    if emulated:
+    yield from _notes_on_how(row, answers)
+    yield from _notes_on_what(row, answers)
+
+
+def _notes_on_how(row: Row, answers: _Answers) -> Iterator[Note]:
+    """How they were judged."""
+    judged = row.submissions
+    if row.device == "cpu-emulated":
         yield Note(tag="emulated", text="CUDA emulated on the CPU: correctness only, no speed-ups")
     if row.baseline != "eager":
         yield Note(tag=f"vs {row.baseline}", text=f"speed-ups are over torch.compile ({row.baseline})")
@@ -750,11 +766,18 @@ def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
         yield Note(tag=f"{row.differed} differed", text=text)
     if row.disturbed:
         yield Note(tag=f"{row.disturbed} disturbed", text=f"{row.disturbed} timed on a disturbed device")
+    if row.quick:
+        yield Note(tag=f"{row.quick} quick", text=f"{row.quick} timed quickly: a band, not a figure to rank by")
+
+
+def _notes_on_what(row: Row, answers: _Answers) -> Iterator[Note]:
+    """What is left out, and what counts."""
+    judged, untimed = row.submissions, row.correct - row.timed
     if sure := _sure(row):
         yield Note(tag="doubts", text=sure)
     if row.rejected:
         yield Note(tag=f"{row.rejected} rejected", text=f"{_of(row.rejected, judged)} rejected")
-    if untimed and not emulated:
+    if untimed and row.device != "cpu-emulated":
         yield Note(tag=f"{untimed} untimed", text=f"{untimed} correct but not timed")
     if row.unjudged:
         text = f"{row.unjudged} not judged through a fault of ours, to be tried again"

@@ -174,6 +174,8 @@ def _stopped_at(record: Record) -> str | None:
 
 def _stage_note(stage: str, record: Record) -> str:
     match stage:
+        case "extract" if record.reused:
+            return f"judged already: the verdict on {one_cell(record.reused)}, an equal candidate"
         case "extract" if record.submission.extraction:
             return _extraction_note(record.submission.extraction)
         case "screen" if record.candidate:
@@ -181,6 +183,7 @@ def _stage_note(stage: str, record: Record) -> str:
         case "build":
             return "; ".join(
                 f"{one_cell(each.name)}: {each.toolchain}{', cached' if each.cached else f', {each.seconds:.1f} s'}"
+                f"{f', refused by the rule {each.decided}' if each.decided else ''}"
                 for each in record.builds
             )
         case "run" if isinstance(record.verdict, Correct):

@@ -8,11 +8,12 @@ with Zygote.start(preload=["harness.worker.serve"]) as zygote:
 
 from harness.sandbox.client import Process, Trusted, Worker, Zygote
 from harness.sandbox.freezer import Freezer, NotStopped
-from harness.sandbox.policy import RISING, Cause, Exit, Isolation, Limits, Policy, Tier
+from harness.sandbox.policy import AT_LEAST, RISING, Cause, Exit, Isolation, Least, Limits, Policy, Tier
 from harness.sandbox.tool import Completed, bubblewrap, run_tool, tool_confinement
 from harness.sandbox.zygote_messages import Confinement
 
 __all__ = [
+    "AT_LEAST",
     "RISING",
     "Cause",
     "Completed",
@@ -20,6 +21,7 @@ __all__ = [
     "Exit",
     "Freezer",
     "Isolation",
+    "Least",
     "Limits",
     "NotStopped",
     "Policy",

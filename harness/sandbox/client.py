@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import IO, Self
 
+from harness import logs
 from harness.errors import SandboxError
 from harness.sandbox import channel, host
 from harness.sandbox.freezer import Freezer
@@ -29,6 +30,7 @@ from harness.sandbox.zygote_messages import (
     Started,
 )
 
+_log = logs.logger("sandbox")
 _BOOT = """\
 import sys
 sys.path[:] = [{root!r}, *sys.path, *(p for p in {more!r} if p not in sys.path)]
@@ -78,6 +80,9 @@ class Process:
             if not isinstance(reply, Ended):
                 raise SandboxError(reply.detail if isinstance(reply, Refused) else f"Unexpected reply {reply}.")
             self._exit = reply.exit
+            how = reply.exit
+            code, cause = how.code if how.code is not None else f"signal {how.signal}", how.cause
+            _log.debug("process %d ended: %s (%s), %.1f s of CPU", self.pid, code, cause, how.cpu_s)
         return self._exit
 
     def close(self) -> None:
@@ -212,6 +217,7 @@ class Zygote:
                     detail = reply.detail.strip() if isinstance(reply, Refused) else reply
                     raise SandboxError(f"The prepared process could not be made ready: {detail}")
                 self._confinement = reply.confinement
+                _log.info("zygote %d is ready: workers get %s", self._process.pid, reply.confinement.tier)
             return self._confinement
 
     def spawn_worker(self, entry: str, fds: Sequence[int], policy: Policy) -> Worker:
@@ -251,6 +257,8 @@ class Zygote:
         except BaseException:
             ours.close()
             raise
+        kind = "trusted process" if request.policy is None else "worker"
+        _log.debug("%s %d starts at %s (%s)", kind, reply.pid, request.entry, reply.confinement.tier)
         return ours, reply
 
     def _send(self, request: SpawnRequest | ConnectRequest, fds: Sequence[int]) -> None:

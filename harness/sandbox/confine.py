@@ -61,9 +61,7 @@ class Layers:
 def confine(plan: Plan) -> Layers:
     """Confine this process for good. The caller has checked that it is single-threaded."""
     layers = Layers()
-    with contextlib.suppress(OSError):  # the out-of-memory killer's first choice, where it may be said
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
+    be_killed_first("self")
     layers.attempt("limits", lambda: _limit(plan))
     linux.drop_capabilities()
     if plan.slot is None:
@@ -80,6 +78,16 @@ def confine(plan: Plan) -> Layers:
     signals_scoped = plan.inside_namespaces or plan.slot is not None or landlock.abi() >= landlock.SCOPES_SIGNALS
     layers.attempt("seccomp", lambda: _filter_calls(plan, signals_scoped=signals_scoped))
     return layers
+
+
+def be_killed_first(pid: int | str) -> None:
+    """Make a process, and what it forks, the out-of-memory killer's first choice, where that may be said.
+
+    Where one with CAP_SYS_RESOURCE on the machine says it, only such a one can take it back; else the process itself
+    may go down to what it was born with, where it may write to its files in /proc.
+    """
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def _limit(plan: Plan) -> str | None:
@@ -125,14 +133,15 @@ def _no_new_privileges() -> str | None:
 
 
 def _restrict_files(plan: Plan) -> str | None:
-    # /proc is read by CUDA and by the interpreter. Where it is the host's, only the process's own part of it may be
-    # written, where libcuda sets the names of its threads.
+    # /proc is read by CUDA and by the interpreter. Only libcuda writes there, the names of its threads; where it is the
+    # host's, only into the process's own part of it. What else can be written there, a worker could spare itself by
+    # (oom_score_adj).
     readable = ("/",) if plan.inside_namespaces else (*plan.readable, "/proc", "/sys")
     hidden = () if plan.inside_namespaces else plan.hidden
-    proc = "/proc" if plan.inside_namespaces else "/proc/self"
+    proc = ("/proc" if plan.inside_namespaces else "/proc/self",) if plan.devices else ()
     devices = (*host.SAFE_DEVICES, *(host.gpu_devices() if plan.devices else ()))
     version = landlock.restrict(
-        readable=readable, hidden=hidden, writable=plan.writable, devices=devices, writable_files=(proc,)
+        readable=readable, hidden=hidden, writable=plan.writable, devices=devices, writable_files=proc
     )
     return f"landlock-{version}"
 

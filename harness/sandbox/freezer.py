@@ -8,6 +8,11 @@ CPU time of each is compared once more when it is resumed.
 Where the worker has a cgroup of its own, the kernel freezes that (`cgroup.freeze`): nothing inside can undo it, and a
 task that waits in vfork is frozen too. Elsewhere every process is sent SIGSTOP.
 
+The kernel shows a task as stopped shortly before it leaves its core, and adds what it ran to its CPU time when it does.
+Where the host takes that core away, or the kernel gives it to another task, milliseconds lie between: so each task is
+waited for until the scheduler has let go of it, and only then is its CPU time noted. A worker is accused of nothing
+that it did before.
+
 Not covered: what a device still does for a worker whose tasks are stopped. The judge reads outputs after that.
 """
 
@@ -40,6 +45,7 @@ class Freezer:
         self._known: list[int] = [pid]
         self._halted: list[int] = []
         self._stopped: dict[int, int] = {}
+        """What of that could run again, and the CPU time that it had used. A zombie that is reaped has not run."""
 
     @property
     def holds(self) -> bool:
@@ -66,7 +72,7 @@ class Freezer:
         while True:
             self._find_more(patience)
             self._wait_until_stopped(patience)
-            self._stopped = _at_rest(self._halted)
+            self._stopped = _at_rest([pid for pid in self._halted if processes.lives(pid)])
             if set(family(self._pid)) <= set(self._halted) and not self.ran():
                 break
             if patience.is_over():
@@ -80,13 +86,14 @@ class Freezer:
 
     def _wait_until_stopped(self, patience: "_Patience") -> None:
         """Look awake: what is waited for takes some 50 µs, and a clock may run meanwhile."""
-        while not (
-            _is_frozen(self._group)
-            if self._group is not None
-            else all(processes.is_stopped(pid) for pid in self._halted)
-        ):
+        while not (self._are_stopped() and all(processes.left_its_core(pid) for pid in self._halted)):
             if patience.is_over():
                 raise NotStopped(f"a task did not stop within {STOPPING_S:g} s of being told to")
+
+    def _are_stopped(self) -> bool:
+        if self._group is not None:
+            return _is_frozen(self._group)
+        return all(processes.is_stopped(pid) for pid in self._halted)
 
     def _find_more(self, patience: "_Patience") -> None:
         """Stop what is not known yet. What is stopped starts nothing: once nothing is new, all are."""
@@ -103,7 +110,7 @@ class Freezer:
         if _cpu_ns(self._pid) == _GONE:  # the next question tells how it ended
             return False
         used = any(_cpu_ns(pid) != before for pid, before in self._stopped.items() if before != _GONE)
-        return used or not set(family(self._pid)) <= set(self._stopped)
+        return used or not set(family(self._pid)) <= set(self._halted)
 
     def resume(self) -> None:
         """Let everything that was stopped go on."""

@@ -10,6 +10,11 @@ from harness.schema import Frozen
 
 Tier = Literal["full", "basic", "none"]
 Isolation = Literal["auto", "full", "basic-or-more", "basic", "none"]
+"""What workers are to get, the same for `Policy`, `Settings` and compilers: exactly a tier, or the best there is."""
+Least = Literal["none", "basic", "full"]
+"""What workers must have at the least, as `--require-isolation` takes it: they get the best there is all the same."""
+AT_LEAST: dict[Least, Isolation] = {"none": "auto", "basic": "basic-or-more", "full": "full"}
+"""The isolation that asks for no less."""
 RISING: tuple[Tier, ...] = ("none", "basic", "full")
 Cause = Literal[
     "exited",  # by itself, `code` says how

@@ -178,6 +178,22 @@ def _are_all_in(pid: int, states: str) -> bool:
     return True
 
 
+def left_its_core(pid: int) -> bool:
+    """Whether no thread of `pid` has a core or waits for one, so that its CPU time is final until it is woken.
+
+    The state in /proc/PID/stat does not tell: it changes some microseconds earlier, and a task can lose its core in
+    between. Reading `syscall` waits for the scheduler to let go of a thread whose state has changed, and says
+    "running" of one that is woken (wait_task_inactive of kernel/sched/core.c, asked by lib/syscall.c). True where the
+    kernel has no such file or closes it to us.
+    """
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                if read_bytes(f"/proc/{pid}/task/{task}/syscall").startswith(b"running"):
+                    return False
+    return True
+
+
 @dataclass(frozen=True)
 class Share:
     """Memory of one process in bytes, with shared pages split among their sharers.

@@ -27,7 +27,7 @@ from harness.errors import SandboxError
 from harness.sandbox import channel, host, linux, processes, root
 from harness.sandbox.birth import Newborn, describe, resolve
 from harness.sandbox.cgroup import Group, Groups
-from harness.sandbox.confine import INSIDE_ID, Plan
+from harness.sandbox.confine import INSIDE_ID, Plan, be_killed_first
 from harness.sandbox.log import CappedLog
 from harness.sandbox.policy import Cause, Exit, Policy
 from harness.sandbox.watchdog import WATCH_SHARE, Watchdog, uncounted
@@ -151,6 +151,7 @@ class Supervisor:
             os.close(fd)
         if plan is not None and in_namespaces:
             self._map_identities(plan.slot)
+            be_killed_first(self._child)  # in its user namespace it could not say it for good
             self._report.send(b"go")
         confinement = self._hear_of_confinement(in_namespaces)
         group = str(self._group.path) if self._group is not None else None

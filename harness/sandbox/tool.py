@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Completed:
     `returncode` is its exit status; 128 + n, as a shell has it, or -n where signal n ended it. `output` is standard
     output and error together, head and tail where long; `cpu_s` counts every process that was waited for, and is too
     small where `timed_out`. `peak_bytes` is the most memory that one of those processes had. `overfull` says that it
-    was ended because its folder grew past what was allowed.
+    was ended because its folder grew past what was allowed, `stopped` that it was because its caller said so.
     """
 
     returncode: int
@@ -90,6 +91,7 @@ class Completed:
     cpu_s: float
     peak_bytes: int = 0
     overfull: bool = False
+    stopped: bool = False
 
 
 @functools.lru_cache
@@ -148,6 +150,7 @@ def run_tool(
     env: Mapping[str, str] | None = None,
     isolation: Isolation = "auto",
     idle: bool = False,
+    stop: threading.Event | None = None,
 ) -> Completed:
     """Run a tool in `cwd`, which it may write, with no network, for at most `deadline_s` seconds.
 
@@ -155,12 +158,15 @@ def run_tool(
     `cwd` and `writable`, all of which must exist. `memory_bytes` bounds the address space of each of its processes.
     `disk_bytes` bounds what lies in `cwd` meanwhile, whoever wrote it: it is ended where that is more, within a second.
     `env` is its whole environment; None gives PATH and where CUDA lies. `idle`: it has the lowest priority, which
-    leaves it the cores that nobody else wants. Nothing of it is left when this returns.
+    leaves it the cores that nobody else wants. It is ended within half a second once `stop` is set. Nothing of it is
+    left when this returns.
     Raises ToolchainError where it cannot be started, or not be confined as `isolation` asks: a machine that is out of
     descriptors, of processes or of memory says so here, and not by what the tool would seem to have done.
     """
     try:
-        return _run_tool(argv, cwd, deadline_s, readable, writable, memory_bytes, disk_bytes, env, isolation, idle)
+        return _run_tool(
+            argv, cwd, deadline_s, readable, writable, memory_bytes, disk_bytes, env, isolation, idle, stop
+        )
     except OSError as error:
         raise ToolchainError(f"{argv[0]} cannot be started: {error.strerror}.") from error
 
@@ -176,6 +182,7 @@ def _run_tool(
     env: Mapping[str, str] | None,
     isolation: Isolation,
     idle: bool,
+    stop: threading.Event | None,
 ) -> Completed:
     environment = dict(env) if env is not None else _environment(cwd)
     if shutil.which(argv[0], path=environment.get("PATH", os.defpath)) is None:
@@ -209,11 +216,11 @@ def _run_tool(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        done = _finish(process, started + deadline_s, lifeline, _Room(cwd, disk_bytes))
+        done = _finish(process, started + deadline_s, lifeline, _Room(cwd, disk_bytes, stop))
         unstarted = method != "none" and not _was_started(status)
         if (
             done.returncode > 0
-            and not (done.timed_out or done.overfull)
+            and not (done.timed_out or done.overfull or done.stopped)
             and (unstarted or done.returncode == CANNOT_START)
         ):
             raise ToolchainError(
@@ -289,19 +296,23 @@ def _jailed(
 
 
 class _Room:
-    """How much may lie in a folder; looked at now and then."""
+    """How much may lie in a folder, and whether anybody still waits; looked at now and then."""
 
-    def __init__(self, folder: Path, most_bytes: int | None) -> None:
-        self._folder, self._most_bytes = folder, most_bytes
+    def __init__(self, folder: Path, most_bytes: int | None, stop: threading.Event | None = None) -> None:
+        self._folder, self._most_bytes, self._stop = folder, most_bytes, stop
         self._next = time.monotonic() + _ROOM_EVERY_S
         self.exceeded = False
 
     def look(self) -> bool:
-        """Whether there is more in it, at this look or one before."""
+        """Whether there is more in it, at this look or one before, or nobody waits."""
         if self._most_bytes is not None and time.monotonic() >= self._next:
             self._next = time.monotonic() + _ROOM_EVERY_S
             self.exceeded |= bytes_below(str(self._folder)) > self._most_bytes
-        return self.exceeded
+        return self.exceeded or self.stopped
+
+    @property
+    def stopped(self) -> bool:
+        return self._stop is not None and self._stop.is_set()
 
 
 def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[bytes] | None, room: _Room) -> Completed:
@@ -321,10 +332,11 @@ def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[byte
     return Completed(
         returncode=process.returncode,
         output=log.text(),
-        timed_out=not ended and not room.exceeded,
+        timed_out=not ended and not room.exceeded and not room.stopped,
         cpu_s=used.ru_utime + used.ru_stime,
         peak_bytes=used.ru_maxrss << 10,
         overfull=room.exceeded,
+        stopped=not ended and room.stopped,
     )
 
 

@@ -1,12 +1,14 @@
 """BuildRequest: what a candidate asked the compiler for. Artifact: what the build made of it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from harness.schema.base import Frozen, Sha256
 
-DeviceKind = Literal["cuda", "cpu", "cpu-emulated"]
+DEVICE_KIND = "^[a-z0-9-]{1,32}$"
+DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
+"""The name of a row of `harness.backends`, of this version or of another."""
 ToolchainChoice = Literal["auto", "stock"]
 AuditChoice = Literal["sample", "all", "none"]
 """Whose verdicts from fast builds are confirmed by stock: those of a random one in twenty, everybody's, nobody's."""
@@ -73,7 +75,9 @@ class BuildFailure(Frozen):
     """A build that did not succeed through a fault of the candidate.
 
     `detail` is the first error in one sentence; `log` what the compiler printed, paths and lines rewritten to the
-    candidate's own where they could be traced back to it.
+    candidate's own where they could be traced back to it. `decided` names the rule by which a fast toolchain's refusal
+    is stock's as well (`harness/compile/decided.py`), "" where the last toolchain was asked. `cpu_seconds` are those of
+    all toolchains that were tried.
     """
 
     reason: BuildReason
@@ -81,3 +85,5 @@ class BuildFailure(Frozen):
     log: str
     toolchain: str
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    decided: str = ""

@@ -96,7 +96,8 @@ class Columns:
     title, `reason` what a failed or wrong verdict says, or the rule of a rejected one, `isolation` JSON of the
     layers that held and those that were missing. `sha256` is the submission's, n by 32 bytes. `turn`, `sample` and
     tokens are -1 where they are not known. `flagged` and `audited` count doubts of severity warn or reject alone.
-    `fast`: something of it was built fast; `confirmed`: stock was asked about it; `differed`: and said something else.
+    `quick`: timed until the band of its speed-up was known. `fast`: something of it was built fast; `confirmed`: stock
+    was asked about it; `differed`: and said something else.
     `roofline` is the fraction, NaN where there is none. `timed` is the position (0 to n-1) that a speed-up belongs
     to, `baseline` what it is measured against, `speedup` its value, low and high, as the record says them.
     """
@@ -123,6 +124,7 @@ class Columns:
     flagged: Bools
     audited: Bools
     disturbed: Bools
+    quick: Bools
     fast: Bools
     confirmed: Bools
     differed: Bools
@@ -201,7 +203,7 @@ _CODED = (
     "judged_at",
 )  # fmt: skip
 _WHOLES = ("sample", "turn", "prompt_tokens", "completion_tokens")
-_BOOLS = ("reduced", "flagged", "audited", "disturbed", "fast", "confirmed", "differed")
+_BOOLS = ("reduced", "flagged", "audited", "disturbed", "quick", "fast", "confirmed", "differed")
 _PLAIN = ("row", "sha256", *_WHOLES, *_BOOLS, "roofline")
 # Where a head says what a column is made of.
 _PLACES = {
@@ -277,6 +279,7 @@ class ColumnsBuilder:
             columns[name] = map(_doubtful, columns[name])
         columns["roofline"] = (roofline.fraction if roofline else np.nan for roofline in columns["roofline"])
         columns["disturbed"] = (bool(each and each.conditions and each.conditions.disturbed) for each in timings)
+        columns["quick"] = (each is not None and each.mode == "quick" for each in timings)
         for name, column in columns.items():
             self._extend(name, column)
         self._add_timings(timings)

@@ -6,11 +6,11 @@ may pass them by.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
-from harness.schema.build import DeviceKind
+from harness.schema.build import DEVICE_KIND
 from harness.schema.flag import Severity
 from harness.schema.problem import Precision
 from harness.schema.record import BaselineName, Record
@@ -38,7 +38,7 @@ class HeadSubmission(msgspec.Struct, frozen=True, gc=False):
 
 
 class HeadDevice(msgspec.Struct, frozen=True, gc=False):
-    kind: DeviceKind
+    kind: Annotated[str, msgspec.Meta(pattern=DEVICE_KIND)]
     name: str
 
 
@@ -69,6 +69,7 @@ class HeadTiming(msgspec.Struct, frozen=True, gc=False):
     baseline: BaselineName = "eager"
     baselines: tuple[HeadBaseline, ...] = ()
     conditions: HeadConditions | None = None
+    mode: Literal["full", "quick"] = "full"
 
 
 class HeadRoofline(msgspec.Struct, frozen=True, gc=False):
@@ -132,5 +133,6 @@ _PARTS: dict[str, Any] = dict.fromkeys(
     "submission": {"path", "sha256", "sample", "model", "turn", "prompt_tokens", "completion_tokens"},
     "timing": {
         "speedup": True, "baseline": True, "conditions": {"disturbed"}, "baselines": {"__all__": {"name", "speedup"}},
+        "mode": True,
     },
 }  # fmt: skip

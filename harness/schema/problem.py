@@ -24,7 +24,7 @@ class Workload(Frozen):
 
 
 class Problem(Frozen):
-    """A problem file: its source defines `Model`, `get_inputs()` and `get_init_inputs()`.
+    """A problem file; `format` is the name of a row of `harness.formats`, which says what its source defines.
 
     `set` is the folder that the file lies in, relative to the catalogue's root ("level1"; "" for a single file);
     `name` the file's name without `.py` ("19_ReLU").
@@ -34,6 +34,7 @@ class Problem(Frozen):
     name: str
     sha256: Sha256
     source: str
+    format: str = "kernelbench"
 
     @property
     def title(self) -> str:

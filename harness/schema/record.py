@@ -13,6 +13,8 @@ from harness.schema.verdict import PAST_BUILD, Verdict
 
 SCHEMA_VERSION = 1
 
+TimingMode = Literal["full", "quick", "none"]
+"""How much timed rounds are to tell."""
 ToleranceName = Literal["scaled", "kernelbench"]
 
 
@@ -78,6 +80,7 @@ class Timing(Frozen):
     on what `get_inputs` draws than on other contents, or worse, and rounds of the worse sort are counted and shown.
     `reference_alone_ms` is the reference's time once the candidate was gone; where it took longer beside it by a factor
     `reference_slowed`, the samples shown are divided by that.
+    `mode` is "quick" where rounds ended as soon as they told in which band the speed-up lies.
     `baseline` is the form of the reference that was timed, `baselines` are the further ones. `conditions` is the state
     of the GPU beside the rounds.
     """
@@ -99,6 +102,7 @@ class Timing(Frozen):
     reference_alone_ms: float | None = None
     reference_slowed: float = 1.0
     depends_on_values: bool = False
+    mode: Literal["full", "quick"] = "full"
     clock: str = "judge, monotonic"
     transfer: str = ""
     baseline: BaselineName = "eager"
@@ -174,7 +178,7 @@ class Device(Frozen):
 
 
 class BuildSummary(Frozen):
-    """How each extension of the candidate was built."""
+    """How an extension of the candidate was built, or by which rule it was `decided` that stock would refuse it too."""
 
     name: str
     toolchain: str
@@ -182,6 +186,7 @@ class BuildSummary(Frozen):
     seconds: float
     cpu_seconds: float
     notes: tuple[str, ...] = ()
+    decided: str = ""
 
 
 class SandboxReport(Frozen):
@@ -239,7 +244,8 @@ class Record(Frozen):
     """One judged submission, as it stands in a run's JSON lines.
 
     `flags` are doubts about the candidate, `audit` those about the problem itself. `confirmed`: "stock"
-    where a verdict over a fast build was asked of stock too, and it is stock's word in either case.
+    where a verdict over a fast build was asked of stock too, and it is stock's word in either case. `reused` names the
+    submission of the same session with an equal candidate whose verdict this is, "" where this one was judged itself.
     """
 
     schema_version: Literal[1] = 1
@@ -256,6 +262,7 @@ class Record(Frozen):
     audit: tuple[Flag, ...] = ()
     flags: tuple[Flag, ...] = ()
     confirmed: Literal["stock", "none"] = "none"
+    reused: str = ""
     builds: tuple[BuildSummary, ...] = ()
     substitutions: tuple[str, ...] = ()
     sandbox: SandboxReport = SandboxReport()

@@ -1,11 +1,14 @@
 """Submission: raw text from a language model or a `.py` file. Candidate: the source taken out of it."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from harness.schema.base import Frozen, Sha256
 
 ExtractPolicy = Literal["last", "first", "strict"]
-Language = Literal["cuda", "c++", "triton", "pytorch"]
+LanguageName = Annotated[str, Field(pattern=r"^[a-z0-9+]{1,32}$")]
+"""The name of a row of `harness.languages`, of this version or of another."""
 
 
 class Block(Frozen):
@@ -85,7 +88,7 @@ class Candidate(Frozen):
 
     source: str
     sha256: Sha256
-    languages: tuple[Language, ...]
+    languages: tuple[LanguageName, ...]
     first_line: int = 1
 
 
@@ -93,4 +96,4 @@ class CandidateRef(Frozen):
     """A candidate as the record names it."""
 
     sha256: Sha256
-    languages: tuple[Language, ...]
+    languages: tuple[LanguageName, ...]

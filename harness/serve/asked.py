@@ -2,23 +2,21 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from harness.controller.engine import Priority
 from harness.errors import InputError
 from harness.schema import Problem, Submission
 from harness.schema.base import Frozen
 from harness.schema.problem import Precision
-from harness.schema.record import BaselineName, ToleranceName
+from harness.schema.record import BaselineName, TimingMode, ToleranceName
 from harness.schema.submission import ExtractPolicy
 from harness.settings import Settings
 
 LONGEST_TEXT = 1 << 20
 LONGEST_TIMING_S = 10.0
-
-Priority = Literal["high", "normal", "low"]
-RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 
 
 class NeedsToken(InputError):
@@ -39,6 +37,7 @@ class AskedSettings(Frozen):
     reject: tuple[str, ...] | None = None
     extract: ExtractPolicy | None = None
     timing_s: Annotated[float, Field(ge=0, le=LONGEST_TIMING_S)] | None = None
+    timing: TimingMode | None = None
 
     def over(self, settings: Settings) -> Settings:
         """`settings` with what was asked for in their place. Raises InputError for a flag that none may reject by."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import MachineError
+from harness.languages import LANGUAGES
 from harness.schema import Failed, Record, Rejected, Wrong
 from harness.store.files import disk_faults, make_folder
 
@@ -146,7 +147,7 @@ _COLUMNS = {
     "turn": "which answer of one conversation, from 0",
     "prompt_tokens": "the server's count for this answer",
     "completion_tokens": "the same",
-    "languages": "cuda, c++, triton, pytorch",
+    "languages": ", ".join(LANGUAGES),
     "device": "cuda, cpu, or cpu-emulated: correctness only, its times mean nothing",
     "device_name": "",
     "verdict": "correct, wrong, failed, rejected; infrastructure is a fault of the harness and no score",

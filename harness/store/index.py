@@ -33,7 +33,7 @@ _PIECE_BYTES = 32 << 20
 # A file system's clock is coarse: what was written less than this before it was read may be written again unnoticed.
 _QUIET_NS = 2_000_000_000
 # What an index was made by: other columns, or other rules for them, are another version.
-_VERSION = 3
+_VERSION = 4
 
 _Rows = NDArray[np.int64]
 

@@ -25,6 +25,7 @@ from harness.errors import DeviceError
 from harness.transport.values import TensorValue
 
 # A page of a map that its file no longer has is a SIGBUS for who touches it: no peer may cut the judge's arenas short.
+_PIECE_BYTES = 1 << 30
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _ALIGN = 256  # of a tensor in an arena: what cudaMalloc promises, and enough for every vector load
 
@@ -253,6 +254,7 @@ class DeviceArena:
     def close(self) -> None:
         """Unmap and let go. The memory is free once every process has done so. No tensor over it may be used again."""
         size = ctypes.c_size_t(self.size)
+        self._driver.call("cuCtxSynchronize")  # what is queued may still read it
         self._driver.call("cuMemUnmap", self._address, size)
         self._driver.call("cuMemAddressFree", self._address, size)
         self._driver.call("cuMemRelease", self._handle)
@@ -337,6 +339,24 @@ def _sealed_file(size: int) -> int:
     os.ftruncate(descriptor, size)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     return descriptor
+
+
+def sealed_copy(path: str) -> int:
+    """A descriptor of memory that holds what the file holds now, for good: neither size nor contents can be changed.
+
+    Whoever gets it shares nothing with the file, or with others that got a copy. Raises OSError.
+    """
+    with open(path, "rb") as file:
+        copy = os.memfd_create("copy", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            while os.sendfile(copy, file.fileno(), None, _PIECE_BYTES):
+                pass
+            os.lseek(copy, 0, os.SEEK_SET)
+            fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _SEALS | fcntl.F_SEAL_WRITE)
+        except OSError:
+            os.close(copy)
+            raise
+    return copy
 
 
 def may_read_process(pid: int) -> bool:

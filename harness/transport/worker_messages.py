@@ -26,7 +26,7 @@ Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class Load(Frozen):
     """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first.
 
-    `gpu` is the one device that the worker may see, as CUDA_VISIBLE_DEVICES names it; None hides them all.
+    `visible` goes into the environment: it names the one device that the worker may see, or none.
     `threads` limits torch's own CPU threads; 0 leaves them as they are.
     """
 
@@ -35,8 +35,8 @@ class Load(Frozen):
     class_name: str
     device: Literal["cpu", "cuda"]
     emulate: bool
+    visible: dict[str, str]
     threads: int = 0
-    gpu: str | None = None
 
 
 class Built(Frozen):

@@ -152,7 +152,7 @@ class Server:
     # ---- loading -----------------------------------------------------------------------------------------------
 
     def _load(self, request: Load) -> Loaded:
-        os.environ["CUDA_VISIBLE_DEVICES"] = request.gpu or ""
+        os.environ.update(request.visible)
         if request.threads:
             torch.set_num_threads(request.threads)
         if request.device == "cuda":

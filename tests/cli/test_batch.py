@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.backends import cuda
 from harness.controller import session as session_module
 from harness.controller.evaluate import examine
 from harness.errors import DeviceError, MachineError, ToolchainError
@@ -85,6 +86,19 @@ def test_a_table_names_everything(here, invoke, wrong):
     assert invoke("batch", "sub", "--run", "r").exit_code == 0
     found = [(record.submission.path, record.submission.sample, record.submission.model) for record in records("r")]
     assert found == [("a.txt", 0, "gpt"), ("a.txt", 1, "gpt")]
+
+
+def test_equal_candidates_are_judged_once_in_a_batch_and_each_with_fresh(here, invoke, wrong):
+    lay(here / "sub", {"19_ReLU/0.py": wrong, "19_ReLU/1.py": wrong, "19_ReLU/2.py": wrong.replace("x", "x  ", 1)})
+    assert invoke("batch", "sub", "--run", "r", "--builders", "2").exit_code == 0
+    found = {record.submission.path: record for record in records("r")}
+    assert {record.verdict.kind for record in found.values()} == {"wrong"}
+    pair = found["19_ReLU/0.py"], found["19_ReLU/1.py"]
+    assert sorted(bool(record.reused) for record in pair) == [False, True]
+    assert {record.reused for record in pair} - {""} <= {"19_ReLU/0.py", "19_ReLU/1.py"}
+    assert found["19_ReLU/2.py"].reused == ""
+    assert invoke("batch", "sub", "--run", "r", "--fresh").exit_code == 0
+    assert {record.reused for record in records("r")} == {""}
 
 
 def test_a_line_for_every_record_and_what_to_do_next(here, invoke, wrong, failing):
@@ -408,7 +422,7 @@ def test_a_run_of_a_newer_schema_or_with_other_settings_is_left_alone(here, invo
 
 def test_a_gpu_that_is_not_there_is_status_3_and_nothing_is_written(here, invoke, failing, monkeypatch):
     lay(here / "sub", {"19_ReLU.py": failing})
-    monkeypatch.setattr(session_module, "_visible_gpus", list)
+    monkeypatch.setattr(cuda, "visible_gpus", list)
     result = invoke("batch", "sub", "--run", "new", "--device", "cuda:0")
     assert result.exit_code == 3
     assert "there is no NVIDIA GPU here: use --device cpu" in result.stderr

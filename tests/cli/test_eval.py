@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.backends import cuda
 from harness.cli import main
 from harness.controller import session as session_module
 from harness.controller.evaluate import evaluate
@@ -163,7 +164,7 @@ def test_a_run_that_cannot_take_the_record_is_said_before_anything_is_judged(inv
     if spoil == "newer":
         manifest.write_text(manifest.read_text().replace('"schema_version": 1', '"schema_version": 2'))
     before = (here / "runs/mine/records.jsonl").read_bytes()
-    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.engine.evaluate", lambda *_, **__: pytest.fail("judged"))
     result = invoke("eval", "failing.py", *relu("--run", "mine", "--timeout", "7"))
     assert result.exit_code == 2
     assert ("newer harness" if spoil == "newer" else "timeout_s is 60.0 there and 7.0 here") in result.stderr
@@ -195,7 +196,7 @@ def fill(disk: Path) -> None:
 
 
 def test_a_disk_that_is_full_is_status_3_before_anything_is_judged(invoke, here, monkeypatch):
-    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.engine.evaluate", lambda *_, **__: pytest.fail("judged"))
     with tiny_disk(here / "small", "64k"):
         fill(here / "small")
         result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
@@ -214,7 +215,7 @@ def test_a_disk_that_fills_up_is_status_3_with_the_record_printed_and_no_half_of
                 fill(here / "small")
                 return evaluated
 
-            patch.setattr("harness.controller.evaluate.evaluate", judge_and_fill)
+            patch.setattr("harness.controller.engine.evaluate", judge_and_fill)
             result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
         assert result.exit_code == 3
         assert judged(result).verdict.kind == "wrong"
@@ -279,7 +280,7 @@ def test_bad_usage_is_status_2(invoke, option):
 
 
 def test_a_gpu_that_is_not_there_is_status_3_and_nothing_is_written(here, invoke, monkeypatch):
-    monkeypatch.setattr(session_module, "_visible_gpus", list)
+    monkeypatch.setattr(cuda, "visible_gpus", list)
     result = invoke("eval", "right.py", *relu("--device", "cuda", "--run", "new"))
     assert result.exit_code == 3
     assert "there is no NVIDIA GPU here: use --device cpu" in result.stderr

@@ -6,9 +6,7 @@ from click.testing import CliRunner
 from harness.cli import options
 
 
-@pytest.mark.parametrize(
-    ("required", "tier"), [("auto", "auto"), ("full", "full"), ("basic", "basic-or-more"), ("none", "auto")]
-)
+@pytest.mark.parametrize(("required", "tier"), [("full", "full"), ("basic", "basic-or-more"), ("none", "auto")])
 def test_a_required_tier_is_the_least_that_workers_get(required, tier):
     import click
 

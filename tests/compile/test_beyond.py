@@ -33,6 +33,8 @@ def reason(source: str, **more: object) -> str | None:
         ("void f() { CHECK(1); }", "CHECK, a macro of torch's headers"),
         ("int AT_OLD = 1;", "AT_OLD, a macro of torch's headers"),
         ("py::class_<S>(m)", "py::class_"),
+        ("namespace F = torch::nn::functional;", "torch::nn"),
+        ("#include <torch/nn/functional.h>", "<torch/nn/"),
     ],
 )
 def test_it_is_named(source: str, named: str) -> None:
@@ -44,7 +46,7 @@ def test_it_is_named(source: str, named: str) -> None:
     [
         '// using namespace torch;\n/* CHECK(1) */ const char* text = "using namespace at; CHECK(2)";',
         "using namespace torch::indexing;\nusing namespace py::literals;\nusing torch::Tensor;",
-        "namespace mine { int a; }\nnamespace nn = torch::nn::functional;",
+        "namespace mine { int a; }\nnamespace other = mine;",
         "#define CHECK(x) TORCH_CHECK(x)\nvoid f() { CHECK(true); }",
         "#ifdef MINE\n#endif\n#if __CUDA_ARCH__ >= 800 && TORCH_VERSION_MAJOR >= 2\n#endif",
         "#define CUDA_CHECK(x) (x)\n#define USE_FAST 1\n#define _USE_MATH_DEFINES\n#define tile 16",

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from harness.compile import ArtifactCache, Builder
 from harness.schema import Artifact, BuildFailure, BuildRequest
@@ -19,7 +18,6 @@ SOURCE = """
 #include <unordered_map>
 
 namespace py = pybind11;
-namespace nn = torch::nn::functional;
 using namespace torch::indexing;
 
 torch::Tensor scale(const torch::Tensor& x, double factor) { return x * factor; }
@@ -72,12 +70,6 @@ torch::Tensor corner(torch::Tensor x, torch::Tensor rows) {
     y.index_put_({y < 0}, torch::zeros({1}, x.options()));
     y.index_put_({Slice(), 0}, y.index({Slice(), -1}));
     return y.index({rows, Slice(1, None, 2)}) + at::index(x, {rows}).index({"...", Slice(1, None, 2)});
-}
-torch::Tensor layers(torch::Tensor x, torch::Tensor weight) {
-    x = nn::conv2d(x, weight, nn::Conv2dFuncOptions().stride(2).padding(1));
-    x = nn::pad(x, nn::PadFuncOptions({1, 1, 1, 1}).mode(torch::kReplicate));
-    x = nn::max_pool2d(nn::leaky_relu(x, nn::LeakyReLUFuncOptions().negative_slope(0.2)), nn::MaxPool2dFuncOptions(2));
-    return nn::softmax(nn::layer_norm(x, nn::LayerNormFuncOptions({x.size(-1)})), /*dim=*/1);
 }
 torch::Tensor settings(torch::Tensor x) {
     c10::InferenceMode inference;
@@ -136,7 +128,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("halves", &halves, py::return_value_policy::move);
     m.def("nested", &nested);
     m.def("corner", &corner);
-    m.def("layers", &layers);
     m.def("settings", &settings);
     m.def("borrowed", &borrowed);
     m.def("check", &check, py::arg("x").none(false), py::arg("dims"), py::arg("shape"));
@@ -209,14 +200,6 @@ def test_indexing_is_that_of_python(facade: Any) -> None:
     y[:, 0] = y[:, -1]
     rows = torch.tensor([3, 0])
     assert torch.equal(facade.corner(X, rows), y[rows, 1::2] + X[rows][..., 1::2])
-
-
-def test_functions_of_torch_nn_are_those_of_python(facade: Any) -> None:
-    x, weight = torch.randn(2, 3, 16, 16), torch.randn(4, 3, 3, 3)
-    y = F.pad(F.conv2d(x, weight, stride=2, padding=1), (1, 1, 1, 1), mode="replicate")
-    y = F.max_pool2d(F.leaky_relu(y, 0.2), 2)
-    expected = F.softmax(F.layer_norm(y, (y.size(-1),)), dim=1)
-    assert torch.equal(facade.layers(x, weight), expected)
 
 
 def test_seeds_and_modes_reach_torch(facade: Any) -> None:
@@ -317,6 +300,4 @@ def test_the_stock_toolchain_gives_the_same_results_errors_and_signatures(
     assert {name: getattr(facade, name).__doc__ for name in names} == {
         name: getattr(stock, name).__doc__ for name in names
     }
-    x, weight = torch.randn(2, 3, 16, 16), torch.randn(4, 3, 3, 3)
-    assert torch.equal(stock.layers(x, weight), facade.layers(x, weight))
     assert torch.equal(stock.scale(X, 0.3), facade.scale(X, 0.3))

@@ -1,13 +1,14 @@
 """What a record is put together from, however far its submission came."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
+from harness.backends import BACKENDS
 from harness.controller import evaluate as page
 from harness.controller.evaluate import begin, evaluate, examine, settle, settle_or_record
 from harness.controller.preparation import Preparation
+from harness.controller.reuse import Reuse
 from harness.controller.session import DeviceChoice, JudgeLost
 from harness.errors import DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
 from harness.judge.jobs import Judgement, Seated
@@ -56,11 +57,13 @@ class FakeSeat:
     """Answers in turn; an exception is raised."""
 
     device = DeviceChoice("cuda:1", "1")
-    seated = Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def __init__(self, *answers) -> None:
         self._answers = list(answers)
         self.jobs = []
+
+    def start(self):
+        return Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def judge(self, job, *, build, on_phase):
         del build
@@ -81,9 +84,8 @@ def session(monkeypatch):
         seat = FakeSeat(*answers)
         return SimpleNamespace(
             settings=settings or Settings(),
-            on_gpu=gpu,
+            backend=BACKENDS["cuda" if gpu else "cpu"],
             seats=[seat],
-            free_seat=lambda: nullcontext(seat),
             zygote=SimpleNamespace(lives_on=lambda seconds: True),
             build=None,
         )
@@ -361,3 +363,43 @@ def test_of_a_sample_one_in_so_many_is_drawn(monkeypatch):
     assert 350 < drawn < 650
     assert page.drawn("all")
     assert not page.drawn("none")
+
+
+def judged_with(reuse, text, *, session, submission, problem, path):
+    draft = begin(submission(text, path=path), problem(), session=session)
+    draft.reuse = reuse
+    examine(draft, session=session, on_phase=lambda name: None)
+    return settle(draft, session=session, seat=session.seats[0], on_phase=lambda name: None)
+
+
+def test_an_equal_candidate_takes_the_verdict_over_and_says_whose_it_is(session, submission, problem):
+    reuse, one = Reuse(), session(JUDGEMENT)
+    told = {"session": one, "submission": submission, "problem": problem}
+    first = judged_with(reuse, PYTORCH, path="a.py", **told).record
+    answer = f"Here it is:\n```python\n{PYTORCH}```\n"
+    second = judged_with(reuse, answer, path="b.py", **told)
+    assert (first.reused, second.record.reused) == ("", "a.py")
+    assert len(one.seats[0].jobs) == 1
+    assert (second.record.verdict, second.record.timing) == (first.verdict, first.timing)
+    assert second.record.submission.path == "b.py"
+    assert second.record.submission.sha256 != first.submission.sha256
+    assert [(build.cached, build.cpu_seconds) for build in second.record.builds] == [(True, 0)]
+    assert "check" not in second.record.phases_s
+    assert second.attachments["submission.txt"] == answer
+
+
+def test_one_change_is_judged_for_itself(session, submission, problem):
+    reuse, one = Reuse(), session(JUDGEMENT, JUDGEMENT)
+    told = {"session": one, "submission": submission, "problem": problem}
+    judged_with(reuse, PYTORCH, path="a.py", **told)
+    second = judged_with(reuse, PYTORCH.replace("relu(x)", "relu(-x)"), path="b.py", **told)
+    assert second.record.reused == ""
+    assert len(one.seats[0].jobs) == 2
+
+
+def test_a_fault_is_nobody_elses_verdict(session, submission, problem):
+    reuse, one = Reuse(), session(DeviceError("no memory"), JUDGEMENT)
+    told = {"session": one, "submission": submission, "problem": problem}
+    with pytest.raises(DeviceError):
+        judged_with(reuse, PYTORCH, path="a.py", **told)
+    assert judged_with(reuse, PYTORCH, path="b.py", **told).record.reused == ""

@@ -47,7 +47,7 @@ def test_what_waits_for_a_device_says_for_whom_and_is_judged_all_the_same(submis
             waiting.set()
 
     with open_session("cpu", Settings(timing_s=0, audit="none")) as session:
-        session.seats[0].seated  # noqa: B018  # others may be timing: the lock is not held while processes start
+        session.seats[0].start()  # others may be timing: the lock is not held while processes start
         lock.take(lambda holder: None)
         try:
             found = []

@@ -8,10 +8,12 @@ from questions import SHA
 from harness.errors import InputError
 from harness.generate.asking import prompt_sha256
 from harness.generate.hardware import HARDWARE, find_hardware
-from harness.generate.prompts import LANGUAGES, PRECISIONS, VARIANTS, load_templates
+from harness.generate.prompts import PRECISIONS, VARIANTS, load_templates
+from harness.languages import prompted
 from harness.schema import Problem
 from harness.schema.generation import GenerationSettings
 
+WITH_EXAMPLES = ("cuda", "c++", "triton")
 SOURCE = "class Model: ...  # costs $5 {braces} ${problem}\n\n\ndef get_inputs(): ...\n"
 PROBLEM = Problem(set="level1", name="19_ReLU", sha256=SHA, source=SOURCE)
 
@@ -33,7 +35,7 @@ def asked(templates=None, **changes) -> str:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", WITH_EXAMPLES)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_every_variant_language_and_precision_makes_a_prompt(variant, language, precision):
     system, user = load_templates().opening(PROBLEM, settings(variant=variant, language=language, precision=precision))
@@ -43,6 +45,13 @@ def test_every_variant_language_and_precision_makes_a_prompt(variant, language, 
     assert user.content.count("class ModelNew(") == examples
     assert user.content.count("```python") == 2 * examples + 1
     assert "\n\n\n\n" not in user.content
+
+
+@pytest.mark.parametrize("language", set(prompted()) - set(WITH_EXAMPLES))
+def test_a_language_without_examples_is_asked_for_without_any(language):
+    assert prompted()[language].prompt.strip() in asked(variant="zero-shot", language=language)
+    with pytest.raises(InputError, match="zero-shot"):
+        asked(variant="one-shot", language=language)
 
 
 def test_the_prompt_says_what_was_chosen():
@@ -137,12 +146,12 @@ def test_a_template_that_is_no_text_is_refused(tmp_path):
 # Our examples
 
 
-def test_every_example_is_answered_in_every_language():
+def test_every_example_is_answered_in_each_of_these_languages():
     names = {Path(name).name for name in load_templates().texts if name.startswith("examples/")}
     problems = {name.removesuffix(".py") for name in names if name.count(".") == 1}
     assert len(problems) == 3
     assert names == {f"{name}.py" for name in problems} | {
-        f"{name}.{language}.py" for name in problems for language in LANGUAGES
+        f"{name}.{language}.py" for name in problems for language in WITH_EXAMPLES
     }
 
 

@@ -32,11 +32,11 @@ def program(path: Path) -> Path:
 )
 def test_a_missing_tool_is_the_users_to_install_and_the_message_says_how(installed, name, wanted):
     with pytest.raises(InputError, match=f"{wanted}.*install .*PATH"):
-        require_tools([name], on_gpu=True)
+        require_tools([name], "cuda")
 
 
 def test_what_would_not_be_used_here_is_not_required(installed):
-    require_tools(["racecheck", "ncu"], on_gpu=False)
+    require_tools(["racecheck", "ncu"], "cpu")
 
 
 def test_compute_sanitizer_is_found_on_the_path_and_may_be_read_in_the_sandbox(installed):

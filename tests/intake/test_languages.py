@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.intake.languages import languages_of
+from harness.intake.languages import languages_of, writes_kernels
 
 KERNEL = 's = """__global__ void k(float* x) { x[0] = 1; }"""\n'
 
@@ -19,7 +19,15 @@ KERNEL = 's = """__global__ void k(float* x) { x[0] = 1; }"""\n'
         ("m = load_inline(name='a', cpp_sources=c, cuda_sources=[d])\n", ("cuda",)),
         ("m = load_inline(name='a', cpp_sources=c, cuda_sources=[])\n", ("pytorch",)),
         ("m = cpp_extension.load(name='a', sources=['a.cpp', 'a.cu'])\n", ("cuda",)),
-        ("k = cupy.RawKernel(code, 'k')\n", ("cuda",)),
+        ("k = cupy.RawKernel(code, 'k')\n", ("cuda", "cupy")),
+        ("k = cp.ElementwiseKernel('T x', 'T y', 'y = x', 'k')\n", ("cupy",)),
+        ("import cupy as cp\ny = cp.add(a, b)\n", ("pytorch",)),  # calls of CuPy are no kernels of one's own
+        ("k = torch.cuda._compile_kernel(code, 'k')\n", ("cuda", "nvrtc")),
+        ("import tilelang.language as T\n", ("tilelang",)),
+        ("import cutlass\nfrom cutlass import cute\n", ("cute",)),
+        ("import cutlass\n", ("pytorch",)),
+        ("from numba import cuda\n", ("numba",)),
+        ('s = "#include <hip/hip_runtime.h>\\n__global__ void k() {}"\n', ("cuda", "hip")),
         ("import triton\nimport triton.language as tl\n", ("triton",)),
         ("from triton import jit\n" + KERNEL, ("cuda", "triton")),
         ("import tritonclient\n", ("pytorch",)),
@@ -30,3 +38,18 @@ KERNEL = 's = """__global__ void k(float* x) { x[0] = 1; }"""\n'
 )
 def test_languages_follow_from_the_code_alone(source: str, languages: tuple[str, ...]) -> None:
     assert languages_of(source) == languages
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (KERNEL, True),
+        ("import tilelang\n", True),
+        ("import os, torch, numpy as np\n", False),
+        ("from . import tilelang\n", False),
+        ("import some_dsl\n", None),
+        ("(", False),
+    ],
+)
+def test_a_source_says_whether_it_has_kernels_where_all_its_imports_are_known(source: str, told: bool | None) -> None:
+    assert writes_kernels(source) is told

@@ -141,7 +141,7 @@ def judge_in_orders(bench: Bench) -> Callable[..., tuple[Finding, list[Order]]]:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(lambda seed: lambda *inputs: answer(*inputs, candidate.orders[-1]))
         finding = judge(
-            problem, candidate, None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.1), orders_s=orders_s
+            problem, candidate, None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.1, orders_s=orders_s)
         )
         return finding, candidate.orders
 

@@ -7,12 +7,12 @@ from harness.judge.doubts import (
     DOUBTS,
     WORK_OUTSIDE_THE_CLOCK,
     Case,
-    defined_kernels,
     doubts,
     profile_of,
 )
 from harness.judge.judge import Finding
 from harness.judge.subject import KernelUse, Trace
+from harness.languages import defined_kernels
 from harness.schema import Conditions, Correct, Interval, Roofline, Timing
 from harness.settings import REJECTABLE
 
@@ -83,6 +83,16 @@ def test_what_was_not_taken_from_all_rounds_as_they_were_is_named(changed, rule)
 
 def test_a_candidate_without_a_kernel_of_its_own_is_named():
     assert rules(writes_kernels=False) == {"no-custom-kernel": "warn"}
+
+
+def test_where_the_source_cannot_tell_who_wrote_the_kernels_the_profile_does():
+    own = profile_of(Trace(us=30.0, calls=3, kernels=(KernelUse("fancy", us=30.0, launches=3),)), "import some_dsl\n")
+    assert rules(writes_kernels=None, profile=own) == {}
+    operators = (KernelUse("aten::add", us=10.0, launches=3),)  # on a CPU: what else ran was not looked at
+    on_cpu = profile_of(Trace(us=30.0, calls=3, kernels=operators), "import some_dsl\n")
+    assert rules(writes_kernels=None, profile=on_cpu) == {"no-custom-kernel": "warn"}
+    assert rules(writes_kernels=None) == {"no-custom-kernel": "warn"}
+    assert rules(writes_kernels=False, profile=own) == {"no-custom-kernel": "warn"}, "nothing in it can make a kernel"
 
 
 @pytest.mark.parametrize(("device_ms", "flagged"), [(1.02, False), (0.5, True)])

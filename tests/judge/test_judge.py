@@ -6,6 +6,7 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.failure import SubjectFailed
 from harness.judge.subject import Opaque
+from harness.judge.timing import ALONE_ROUNDS
 
 RELU = """
 import torch
@@ -175,7 +176,7 @@ def test_timing_compares_like_with_like(judge_function):
     finding = judge_function(RELU, torch.relu, timed=True)
     assert finding.verdict.kind == "correct"
     timing = finding.timing
-    assert timing.rounds >= 10
+    assert timing.rounds >= ALONE_ROUNDS  # of which only the last count where the machine slowed the reference
     assert len(timing.candidate_samples_ms) == len(timing.reference_samples_ms) == timing.rounds
     assert timing.speedup.low <= timing.speedup.value <= timing.speedup.high
 

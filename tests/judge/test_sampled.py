@@ -25,6 +25,12 @@ def test_kept_elements_are_held_against_their_own():
     assert verdict(sampled(wrong, [0, 24, 314]), right).reason == "values"
 
 
+def test_the_one_element_of_an_output_of_no_dimensions_is_held_against_its_own():
+    right = torch.tensor(2.5)
+    assert isinstance(verdict(sampled(right, [0]), right), Agreement)
+    assert verdict(sampled(right + 1, [0]), right).reason == "values"
+
+
 def test_one_sampled_output_among_others_is_narrowed_alone():
     right = [torch.randn(8), torch.randn(4, 4)]
     assert isinstance(verdict([right[0], sampled(right[1], [3])], right), Agreement)

@@ -174,6 +174,13 @@ def test_half_of_the_places_are_where_an_output_is_not_what_nearly_all_of_it_is(
     assert len(found.unique()) >= min(rare, 3000)
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_rare_elements_of_eight_bits_are_found_by_their_bits(dtype):
+    output = torch.zeros(300, 1000)
+    output[7, 11] = 2
+    assert set(rare_places(output.to(dtype)).tolist()) == {7 * 1000 + 11}
+
+
 @pytest.mark.parametrize(
     "output",
     [

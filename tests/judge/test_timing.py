@@ -2,7 +2,10 @@
 
 import math
 import random
+from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -18,10 +21,12 @@ from harness.judge.timing import (
     Reading,
     Samples,
     Side,
+    _slowed,
     _stated,
     _Turns,
     beside_and_alone,
     conditions,
+    in_one_band,
     measure,
     sets_for,
 )
@@ -126,13 +131,14 @@ def run(
     kinds=(),
     change=lambda candidate, reference: None,
     alone=False,
+    mark=lambda side, written: frozenset(),
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
 
-    def draw(kind):
-        value = next(drawn) * (1 if kind == "nominal" else -1)
-        return Contents(lambda: [torch.full((8,), float(value))])
+    def draw(kind, calls):
+        values = [next(drawn) * (1 if kind == "nominal" else -1) for _ in range(calls)]
+        return [Contents(partial(lambda value: [torch.full((8,), float(value))], value)) for value in values]
 
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
@@ -161,6 +167,7 @@ def run(
                 tight=tight,
                 verify=verify,
                 choose=lambda calls, rounds: (calls - 1,),
+                mark=mark,
             )
             if alone:
                 alone(candidate, reference)
@@ -418,6 +425,64 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
+def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch):
+    """What is compared was copied, and the memory behind it given back with all that was known of it."""
+    known = {"candidate": False}
+    trims, real = Recorder.release, Recorder.survey
+
+    def release(self, *, poison=False, trim=False):
+        known[self.name] = known.get(self.name, False) and not trim
+        trims(self, poison=poison, trim=trim)
+
+    def survey(self, calls):
+        known[self.name] = True
+        real(self, calls)
+
+    def snapshot(self, calls):
+        if not known[self.name]:
+            raise Unsettled
+
+    monkeypatch.setattr(Recorder, "release", release)
+    monkeypatch.setattr(Recorder, "survey", survey)
+    monkeypatch.setattr(Recorder, "snapshot", snapshot)
+
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s = 4e-5
+
+    def verify(subject, written, seed):
+        subject.release(trim=True)
+
+    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), verify=verify, change=change)
+    assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
+
+
+def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowed():
+    """Beside the candidate the slow kinds came more often than alone."""
+
+    def samples(kinds):
+        slow = {"nominal": 1e-3, "signed": 1e-3, "huge": 2e-3}
+        return Samples([slow[kind] for kind in kinds], [], [], [kind == "nominal" for kind in kinds], list(kinds))
+
+    beside = samples(["nominal"] * 8 + ["huge"] * 8 + ["signed"] * 4)
+    alone = samples(["nominal"] * 8 + ["signed"] * 6 + ["huge"] * 2)
+    assert _slowed(beside, alone, 0.0, 1).value == pytest.approx(1.0, abs=0.01)
+    slowed = replace(beside, round_s=[seconds * 1.5 for seconds in beside.round_s])
+    assert _slowed(slowed, alone, 0.0, 1).value == pytest.approx(1.5, abs=0.01)
+
+
+def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides_alike():
+    """What is computed for it leaves caches and clocks as it does."""
+    marked = Counter()
+
+    def mark(side, written):
+        marked[side.subject.name] += 1
+        return frozenset()
+
+    measured, _ = run(4, mark=mark)
+    assert marked["candidate"] >= len(measured.mine.round_s)
+    assert marked["reference"] >= len(measured.theirs.round_s)
+
+
 def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
     """What stopped slowing it is not held against it, and gains nothing by what it did before."""
     rounds = {"reference": 0}
@@ -495,7 +560,7 @@ def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
             side.subject.attach(side.sets)
         measured = measure(
             *sides,
-            draw=lambda kind: Contents(lambda: [torch.rand(8)]),
+            draw=lambda kind, calls: [Contents(lambda: [torch.rand(8)]) for _ in range(calls)],
             device=Quiet(),
             plan=Plan(budget_s=0.0),
             verify=lambda subject, written, seed: None,
@@ -566,3 +631,47 @@ def test_every_kind_of_contents_is_timed_before_rounds_suffice():
     _, rounds, turns = stated_by(0, 0.001, ())
     assert set(turns.mine.kinds) == {"nominal", "signed", "wide", "narrow", "ties", "huge"}
     assert rounds <= 24
+
+
+QUICK = Plan(budget_s=60.0, quick=True, singles=True)
+
+
+def test_a_quick_measurement_ends_after_four_rounds_where_the_band_is_known():
+    measured, _ = run(4, plan=QUICK, device_ms=(1.1, 1.0), change=slower_by(1.1))
+    assert (measured.timing.mode, measured.timing.rounds) == ("quick", 4)
+    assert 0.8 < measured.timing.speedup.low <= measured.timing.speedup.high < 1.0
+    assert measured.singles is None
+
+
+def test_what_looks_like_a_win_is_measured_fully():
+    measured, _ = run(4, plan=QUICK, device_ms=(0.5, 1.0), change=slower_by(0.5))
+    assert measured.timing.mode == "full"
+    assert measured.timing.rounds >= timing.MIN_ROUNDS
+    assert measured.singles is not None
+
+
+def test_a_speed_up_on_the_border_of_two_bands_takes_as_many_rounds_as_there_is_time_for():
+    measured, _ = run(4, plan=Plan(budget_s=0.2, quick=True), device_ms=(1.0, 1.0))
+    assert measured.timing.mode == "full"
+    assert measured.timing.rounds >= timing.MIN_ROUNDS
+
+
+def test_the_mode_outlives_the_reference_alone():
+    measured, _ = run(
+        4, plan=QUICK, device_ms=(1.1, 1.0), change=slower_by(1.1), alone=lambda candidate, reference: None
+    )
+    assert measured.timing.mode == "quick"
+
+
+def slower_by(factor):
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s * factor
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(0.85, 0.95, True), (0.95, 1.05, False), (1.3, 1.45, True), (1.4, 1.6, False)]
+)
+def test_a_band_is_told_once_no_border_lies_in_the_interval(low, high, told):
+    assert in_one_band(Interval(value=(low + high) / 2, low=low, high=high)) is told

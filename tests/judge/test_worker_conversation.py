@@ -1,5 +1,8 @@
 """Whatever a worker does instead of answering becomes a failure with a reason, and the worker is ended."""
 
+import contextlib
+import fcntl
+import mmap
 import os
 import threading
 from pathlib import Path
@@ -27,7 +30,7 @@ from harness.transport.worker_messages import (
     Released,
 )
 
-LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False)
+LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False, visible={})
 FAILURE = BuildFailure(reason="compile", detail="kernel.cu:3: error", log="kernel.cu:3: error: no", toolchain="slim")
 
 
@@ -218,6 +221,71 @@ def test_a_build_is_answered_with_the_shared_object_itself(stage, tmp_path: Path
     assert [request.name for request in one.requests] == ["extension_0", "extension_1"]
     assert [answer.artifact for answer in answers] == [artifact, artifact]
     assert contents == [b"object", b"object"]
+
+
+def test_a_shared_object_reaches_a_worker_as_a_sealed_copy(stage, tmp_path: Path):
+    """What one worker does to what it was given, another never sees, nor does the cache."""
+    file = tmp_path / "a.so"
+    file.write_bytes(b"object" * 1000)
+    artifact = Artifact(
+        key="k", path=str(file), library=str(file), sha256="0" * 64, module="a", toolchain="slim", cached=True,
+        seconds=0.0, cpu_seconds=0.0,
+    )  # fmt: skip
+    one = stage(outcome=artifact)
+    allowed: list[str] = []
+
+    def attack():
+        one.theirs.receive(REQUEST)
+        one.theirs.send(Build(request=BuildRequest(name="extension")))
+        _, frame = one.theirs.receive_frame(REQUEST)
+        for descriptor in frame.descriptors:
+            again = f"/proc/self/fd/{descriptor}"
+            for name, change in {
+                "write": lambda fd=descriptor: os.pwrite(fd, b"x", 0),
+                "cut short": lambda fd=descriptor: os.ftruncate(fd, 1),
+                "grow": lambda fd=descriptor: os.ftruncate(fd, 1 << 20),
+                "map writable": lambda fd=descriptor: mmap.mmap(fd, 1),
+                "open anew": lambda path=again: os.truncate(path, 0),
+                "unseal": lambda fd=descriptor: fcntl.fcntl(fd, fcntl.F_ADD_SEALS, 0),
+            }.items():
+                with contextlib.suppress(OSError):
+                    change()
+                    allowed.append(name)
+            allowed.extend(["the cache's own file"] * os.path.samestat(os.fstat(descriptor), file.stat()))
+            assert os.pread(descriptor, 6, 0) == b"object"
+        frame.close()
+        one.theirs.send(Loaded())
+
+    peer = threading.Thread(target=attack)
+    peer.start()
+    assert one.talk.ask(LOAD, Loaded, seconds=10) == Loaded()
+    peer.join()
+    assert allowed == []
+    assert file.read_bytes() == b"object" * 1000
+
+
+def test_a_build_in_the_middle_of_a_round_is_part_of_the_round(stage):
+    """So that the clock, which runs until the round is over, counts as the candidate's what it builds in its calls."""
+    one = stage()
+    order: list[str] = []
+
+    def build(request: BuildRequest) -> BuildFailure:
+        order.append(request.name)
+        return FAILURE
+
+    one.talk = Conversation(one.worker, one.ours, build)
+
+    def answer() -> None:
+        one.theirs.receive(REQUEST)
+        one.theirs.send(Build(request=BuildRequest(name="built")))
+        one.theirs.receive(REQUEST)
+        one.theirs.send_text(Done(((64,),)).packed())
+
+    peer = threading.Thread(target=answer)
+    peer.start()
+    one.talk.ask_round(Go(slots=(0,), seed=0), seconds=5, stop=lambda: order.append("stopped"))
+    peer.join()
+    assert order == ["built", "stopped"]
 
 
 def test_the_time_of_a_build_does_not_count_against_the_deadline(stage):

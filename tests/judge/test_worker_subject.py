@@ -3,11 +3,12 @@
 import pytest
 import torch
 
+from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.worker_subject import WorkerSubject
 from harness.transport.memory import HostArena
-from harness.transport.worker_messages import Attach, Attached, Prepared
+from harness.transport.worker_messages import Attach, Attached, Done, Prepared
 
 
 class Freezer:
@@ -77,3 +78,21 @@ def test_one_that_runs_while_it_is_stopped_has_failed_after_few_times(subject):
 
     with pytest.raises(SubjectFailed, match="ran while it was stopped"):
         stop_often()
+
+
+def test_a_round_has_the_deadline_of_its_candidate_and_the_first_after_construction_more(subject):
+    asked = []
+
+    def ask_round(request, *, seconds, why, **_):
+        asked.append((seconds, why))
+        return Done(addresses=((),) * len(request.slots), plain=(0,) * len(request.slots))
+
+    subject._talk.ask_round = ask_round
+    subject._deadlines = Deadlines(60.0, 1e-3, False, on_device=True)
+    for _ in range(2):
+        subject.round([0], seed=1)
+    subject._was_called = False
+    subject._deadlines = None
+    subject.round([0], seed=1)
+    assert [seconds for seconds, _ in asked] == [5.0, 2.0, 1.0]
+    assert asked[1][1] == "100 times the reference's 1 ms for a call, at least 2 s"

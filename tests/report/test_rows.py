@@ -267,6 +267,17 @@ def test_what_there_is_a_doubt_about_is_counted_apart(make_record):
     ]
 
 
+def test_what_was_timed_quickly_is_said_on_its_row_and_beside_its_place(make_record):
+    record = make_record(speedup=1.2)
+    quick = record.model_copy(update={"timing": record.timing.model_copy(update={"mode": "quick"})})
+    board = leaderboard({"r": [quick, make_record("level1/20_Other", speedup=2.5)]})
+    assert "1 quick" in tags(board.rows[0])
+    assert [(each.problem, each.best.quick) for each in board.problems] == [
+        ("level1/19_ReLU", True),
+        ("level1/20_Other", False),
+    ]
+
+
 def test_rows_are_apart_by_what_they_were_timed_against(make_record):
     record = make_record(speedup=3.0)
     further = Baseline(

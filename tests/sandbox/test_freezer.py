@@ -16,6 +16,7 @@ SPIN = "while True: pass"
 SLEEP = "import time; time.sleep(60)"
 FORKS = "import os, time\nif os.fork(): time.sleep(60)\nelse:\n    while True: pass"
 HELPER_THREADS = "import threading, time\n[threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(8)]"
+SPINNING_THREADS = f"import threading\n[threading.Thread(target=exec, args=({SPIN!r},)).start() for _ in range(3)]"
 LEADERLESS = """
 import ctypes, threading
 def spin():
@@ -144,6 +145,56 @@ def test_a_worker_that_is_gone_as_a_whole_raises_nothing():
     frozen.stop()
     assert not frozen.ran()
     frozen.resume()
+
+
+@pytest.fixture
+def one_busy_core(started) -> Iterator[None]:
+    """This process and what it starts share one core with three busy loops."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        for _ in range(3):
+            started(SPIN, settle_s=0)
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("code", [SPIN, FORKS, SPINNING_THREADS], ids=["a task", "a child", "threads"])
+def test_a_task_that_is_shown_as_stopped_before_it_has_left_its_core_is_not_accused(
+    started, one_busy_core, monkeypatch, code
+):
+    pid = started(code, settle_s=1.0)
+    monkeypatch.setattr(processes, "is_stopped", lambda pid: True)  # as early as that the kernel may show it
+    frozen = Freezer(pid)
+    for _ in range(20):
+        frozen.stop()
+        time.sleep(0.02)
+        assert not frozen.ran()
+        frozen.resume()
+        time.sleep(0.005)
+
+
+def test_a_child_that_had_ended_when_its_parent_was_stopped_may_be_reaped(started, monkeypatch):
+    pid = started("import os, time\nif os.fork(): time.sleep(60)")
+    (child,) = processes.descendants(pid)
+    frozen = Freezer(pid)
+    frozen.stop()
+    family, clock = freezer.family, freezer._cpu_ns
+    monkeypatch.setattr(freezer, "family", lambda pid: [one for one in family(pid) if one != child])
+    monkeypatch.setattr(freezer, "_cpu_ns", lambda pid: freezer._GONE if pid == child else clock(pid))
+    assert not frozen.ran()
+
+
+def test_a_child_that_ends_while_its_parent_is_stopped_is_found_out(started):
+    pid = started("import os, time\nos.fork()\ntime.sleep(60)")
+    (child,) = processes.descendants(pid)
+    frozen = Freezer(pid)
+    frozen.stop()
+    os.kill(child, signal.SIGKILL)
+    while processes.lives(child):
+        time.sleep(0.01)
+    assert frozen.ran()
 
 
 @pytest.mark.parametrize("wants_a_core", [True, False])

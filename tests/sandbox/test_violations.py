@@ -213,7 +213,8 @@ report("late imports")
 
 def test_a_thread_can_be_named(candidate) -> None:
     """libcuda names its threads, and does not start where it may not."""
-    ran = candidate("""
+    ran = candidate(
+        """
 import threading
 def name():
     path = f"/proc/self/task/{threading.get_native_id()}/comm"
@@ -221,8 +222,54 @@ def name():
         file.write("cuda00001")
     report(open(path).read())
 thread = threading.Thread(target=name); thread.start(); thread.join()
-""")
+""",
+        devices=True,
+    )
     assert ran.reports == ("cuda00001\n",)
+
+
+def _may_say_it_for_good() -> bool:
+    status = Path("/proc/self/status").read_text()
+    return bool(int(status.partition("CapEff:")[2].split()[0], 16) >> 24 & 1)  # CAP_SYS_RESOURCE
+
+
+@pytest.mark.parametrize("devices", [False, True])
+def test_a_worker_cannot_make_the_kernel_kill_the_judge_first(candidate, devices: bool) -> None:
+    if devices and not _may_say_it_for_good():
+        pytest.skip("libcuda needs files that lie beside oom_score_adj, and only CAP_SYS_RESOURCE bars the way back")
+    ran = candidate(
+        """
+import os
+def spare_myself(who):
+    for value in ("-1000", "0", "999"):
+        try:
+            with open("/proc/self/oom_score_adj", "w") as file:
+                file.write(value)
+        except OSError:
+            pass
+    report([who, open("/proc/self/oom_score_adj").read().strip()])
+spare_myself("worker")
+if os.fork() == 0:
+    spare_myself("child")
+    os._exit(0)
+os.wait()
+""",
+        devices=devices,
+    )
+    assert ran.reports == (["worker", "1000"], ["child", "1000"])
+
+
+def test_without_a_device_nothing_of_proc_can_be_written(candidate) -> None:
+    ran = candidate("""
+import os
+for name in ("oom_score_adj", "comm", "coredump_filter", "clear_refs", "timerslack_ns", "autogroup", "mem"):
+    try:
+        os.close(os.open(f"/proc/self/{name}", os.O_WRONLY))
+        report(name)
+    except OSError:
+        pass
+""")
+    assert ran.reports == ()
 
 
 def test_the_host_s_processes_cannot_be_looked_into(candidate) -> None:
@@ -312,6 +359,97 @@ def test_calls_without_a_use_are_refused_and_a_pair_of_sockets_is_not(candidate)
     numbers = {"mq_open": 240, "add_key": 248, "io_setup": 206, "clone": 56, "syncfs": 306}
     ran = candidate("".join(f"{name} = {number}\n" for name, number in numbers.items()) + DENIED_CALLS)
     assert ran.reports == ("x",)
+
+
+CORNERS = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+buffer = ctypes.create_string_buffer(4096)
+at, zero = ctypes.addressof(buffer), ctypes.c_long(0)
+vector = (ctypes.c_long * 2)(at, 8)
+parent = os.getppid()
+other = os.pidfd_open(os.getpid())
+attempts = {
+    "io_uring_setup": (425, 8, at),
+    "io_uring_enter": (426, 0, 0, 0, 0, 0),
+    "io_uring_register": (427, -1, 13, at, 0),
+    "userfaultfd": (323, 1),
+    "memfd_secret": (447, 0),
+    "keyctl": (250, 0, -3, 1),
+    "request_key": (249, b"user", b"x", None, -4),
+    "bpf": (321, 0, at, 128),
+    "perf_event_open": (298, at, 0, -1, -1, 0),
+    "process_vm_readv": (310, parent, vector, 1, vector, 1, 0),
+    "process_vm_writev": (311, parent, vector, 1, vector, 1, 0),
+    "process_madvise": (440, other, vector, 1, 21, 0),
+    "pidfd_getfd": (438, other, 0, 0),
+    "fanotify_init": (300, 0, 0),
+    "fanotify_mark": (301, -1, 1, 2, -100, b"/"),
+    "kcmp": (312, os.getpid(), parent, 0, 0, 0),
+    "ptrace": (101, 16, parent, 0, 0),
+    "name_to_handle_at": (303, -100, b"/", at, at, 0),
+}
+for name, (number, *arguments) in attempts.items():
+    ctypes.set_errno(0)
+    arguments = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    if libc.syscall(ctypes.c_long(number), *arguments) != -1 or ctypes.get_errno() != errno.EPERM:
+        report([name, ctypes.get_errno()])
+report(len(attempts))
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of calls are those of x86-64")
+def test_the_kernels_corners_and_the_memory_of_others_are_refused(candidate) -> None:
+    assert candidate(CORNERS).reports == (18,)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of calls are those of x86-64")
+def test_calls_that_are_newer_than_the_table_are_not_there(candidate) -> None:
+    """fchmodat2 (452), setxattrat (463) and removexattrat (466) change what Landlock does not look at."""
+    ran = candidate("""
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for number in (337, 423, *range(451, 520), 1 << 20, 0x4000_0000, 0x4000_0000 + 39, 0x4000_0000 + 521, -1):
+    ctypes.set_errno(0)
+    answer = libc.syscall(ctypes.c_long(number), 0, 0, 0, 0, 0, 0)
+    if (answer, ctypes.get_errno()) != (-1, errno.ENOSYS):
+        report([number, answer, ctypes.get_errno()])
+report("tried")
+""")
+    assert ran.reports == ("tried",)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the entry for 32 bits is x86's")
+def test_the_entry_for_32_bits_ends_the_process(candidate) -> None:
+    ran = candidate("""
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes.fromhex("b814000000cd80c3"))  # mov eax, 20 (getpid); int 0x80; ret
+report("before")
+report(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))())
+""")
+    assert ran.reports == ("before",)
+    assert ran.exit is not None
+    assert ran.exit.signal == signal.SIGSYS
+
+
+def test_landlock_on_top_takes_away_and_gives_nothing(candidate, open_folder: Path) -> None:
+    (open_folder / "secret").write_text("secret")
+    ran = candidate(f"""
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    return libc.syscall(number, *(ctypes.c_long(one) if isinstance(one, int) else one for one in arguments))
+rules = call(444, struct.pack("=Q", 4), 8, 0)  # reading is handled, and allowed below /
+root = os.open("/", os.O_PATH)
+call(445, rules, 1, struct.pack("=Qi", 4, root), 0)
+call(446, rules, 0)
+try:
+    report(open({str(open_folder / "secret")!r}).read())
+except OSError:
+    report("refused")
+""")
+    assert ran.reports == ("refused",)
 
 
 def test_cuda_gets_the_sockets_that_it_starts_with_and_none_is_connected(candidate, open_folder: Path) -> None:

@@ -61,7 +61,7 @@ class Side:
         plan = plan_build(EMPTY[machine.target], files, machine, self._emulating(slim_extras(tool, self.around)))
         mentioned = "\n".join(text for snippet in snippets for text in candidate_texts(snippet.request))
         mentioned += "c10::Half" if emulation else ""  # in terms of which the emulation's headers are written
-        headers = mentioned_headers(mentioned, tool, machine.layout)
+        headers = mentioned_headers(mentioned, tool)
         return replace(plan, files={**plan.files, **headers}, refused_link=unkept_promises(self.around))
 
     def _emulating(self, extras: Extras) -> Extras:

@@ -3,9 +3,10 @@
 import ast
 import re
 
-from harness.intake.c_source import has_kernel
 from harness.intake.rules.finding import Finding, Findings, calls_in, last, mentions, native
 from harness.intake.view import FunctionNode, View, is_below
+from harness.languages import LANGUAGES
+from harness.languages.c_source import has_kernel
 
 _ALLOCATORS = frozenset(
     {
@@ -49,10 +50,11 @@ def fallback(view: View) -> Findings:
 
 def no_kernel(view: View) -> Findings:
     """Has no kernel of its own: whatever it wins is PyTorch's."""
-    triton = any(view.uses_of("triton"))
-    raw = any(last(call) in ("RawKernel", "RawModule", "_compile_kernel") for call in view.calls)
+    modules = [module for row in LANGUAGES.values() for module in row.modules]
+    makers = {maker for row in LANGUAGES.values() for maker in row.makers}
+    made = any(view.uses_of(*modules)) or any(last(call) in makers for call in view.calls)
     loads = any(last(call) in _BUILDERS for call in view.calls)
-    if not (triton or raw or loads or view.native):
+    if not (made or loads or view.native):
         yield Finding("defines no kernel: PyTorch does all the work", 1)
 
 

@@ -1,7 +1,7 @@
 // torch/all.h: what comes beside torch/types.h.
 #pragma once
 
-#include <slim/functional.h>
+#include <slim/torch.h>
 
 namespace torch::cuda {
 TORCH_API c10::DeviceIndex device_count();

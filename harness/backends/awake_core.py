@@ -2,7 +2,7 @@
 
 A timed worker is frozen between its rounds. Its core would go idle meanwhile, and waking an idle core takes up to
 0.4 ms, and on a virtual machine varies by as much. This process spins on that core at the lowest priority there is:
-whoever else wants it gets it at once.
+any other process that wants it gets it at once.
 """
 
 import os

@@ -1,0 +1,63 @@
+"""Deadlines: what a call of a candidate may take before it is hopeless, by what the reference takes.
+
+`--timeout` bounds every one of them. Not covered: importing and constructing, which have `--timeout` alone; emulation,
+which may take any number of times the reference's; a candidate whose source names a compiler that runs on the first
+call only to get more time for one that hangs.
+"""
+
+import re
+from dataclasses import dataclass
+
+HOPELESS = 100.0
+"""A call that takes so many times the reference's answers no question that anybody has."""
+LEAST_S, LEAST_ON_HOST_S = 2.0, 5.0
+"""The least that any round may take, on a device and on a host, whose cores others use too."""
+FIRST_S = 3.0
+"""What a first call may take besides: a context, handles of libraries and modules that load lazily take up to a second
+on an idle H200 host, and more beside compilers."""
+_COMPILES = re.compile(
+    r"triton|torch\.compile|torch\._dynamo|torch\.jit|inductor|nvrtc|cupy|RawKernel|numba|pycuda|autotune|tilelang|cutlass|"
+    r"cudnn\.benchmark|load_inline|cpp_extension",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Seconds, and how they came about."""
+
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """What rounds of one candidate may take. `most_s` is `--timeout`, `call_s` one call of the reference.
+
+    `compiles`: its source names something that compiles or searches when a model is first called.
+    """
+
+    most_s: float
+    call_s: float
+    compiles: bool
+    on_device: bool
+
+    def of_round(self, calls: int, *, first: bool) -> Deadline:
+        """For a round of so many calls; `first` where none came before it since the model was made."""
+        if first and self.compiles:
+            return Deadline(self.most_s, "--timeout, as it may compile on its first call")
+        least_s = LEAST_S if self.on_device else LEAST_ON_HOST_S
+        hopeless_s = HOPELESS * self.call_s * calls
+        seconds = max(least_s, hopeless_s) + (FIRST_S if first else 0.0)
+        if seconds >= self.most_s:
+            return Deadline(self.most_s, "--timeout")
+        called = "a call" if calls == 1 else f"{calls} calls"
+        times = f"{HOPELESS:g} times the reference's {self.call_s * 1e3:.3g} ms for {called}"
+        least = f", at least {least_s:g} s" if hopeless_s < least_s else ""
+        warming = f" and {FIRST_S:g} s for the first" if first else ""
+        return Deadline(seconds, f"{times}{least}{warming}")
+
+
+def compiles_when_called(source: str) -> bool:
+    """Whether a candidate's text names what compiles, or tunes itself, on a first call."""
+    return _COMPILES.search(source) is not None

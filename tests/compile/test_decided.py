@@ -1,0 +1,240 @@
+"""Refusals that need no stock compile: what each rule decides, and what is left to stock."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import harness.compile.builder as builder_module
+from harness.compile import ArtifactCache, Builder
+from harness.compile.decided import RULES, TWICE, Unit
+from harness.compile.names import Names
+from harness.compile.recipe import Plan
+from harness.compile.toolchain import Surroundings, Toolchain
+from harness.schema import Artifact, BuildFailure, BuildRequest
+
+NAMES = Names(
+    everywhere=frozenset(
+        {"at", "cuda", "Tensor", "forward", "size", "helper", "PASTES", "OPENS", "scalar_t", "TORCH_CHECK"}
+    ),
+    outside=frozenset({"at", "helper", "PASTES", "OPENS", "TORCH_CHECK"}),
+    pasting=frozenset({"PASTES", "PYBIND11_MODULE"}),
+    unbalanced=frozenset({"OPENS"}),
+    bodies={
+        "TORCH_CHECK": ["if"],
+        "AT_DISPATCH_FLOATING_TYPES": ["AT_DISPATCH_CASE"],
+        "AT_DISPATCH_CASE": ["scalar_t"],
+    },
+)
+MARK = '#include <torch/extension.h>\n#line 1 "cpp_sources[0]"\n'
+
+
+def rule_of(text: str, output: str, *, names: Names | None = NAMES, local: dict[str, str] | None = None) -> str | None:
+    unit = Unit("main.cpp", MARK + text, output, local or {}, lambda: names)
+    return next((name for name, rule in RULES.items() if rule(unit)), None)
+
+
+def at(line: int, words: str, note: str = "") -> str:
+    where = "In file included from /x/slim.h:1:\ncpp_sources[0]: In function 'f':\n"
+    return f"{where}cpp_sources[0]:{line}:5: error: {words}\n{note}"
+
+
+UNDECLARED = at(1, "'typo' was not declared in this scope")
+
+
+DECIDED = {
+    "a name that no header holds": ("f(x, typo);", at(1, "'typo' was not declared in this scope"), "undeclared"),
+    "a function in a template": (
+        "typo();",
+        at(
+            1,
+            "there are no arguments to 'typo' that depend on a template parameter, so a declaration must be available",
+        ),
+        "undeclared",
+    ),
+    "as nvcc says it": ("y[typo];", 'cpp_sources[0](1): error: identifier "typo" is undefined', "undeclared"),
+    "in a namespace": ("at::typo();", at(1, "'typo' is not a member of 'at'; did you mean 'x'?"), "undeclared"),
+    "a type": ("int f(torch::Tensr x);", at(1, "'torch::Tensr' has not been declared"), "undeclared"),
+    "a name of some namespace": ("g = size;", at(1, "'size' was not declared in this scope"), "out-of-scope"),
+    "a name that only macros declare which are not used": (
+        "scalar_t* p;",
+        at(1, "'scalar_t' was not declared in this scope"),
+        "out-of-scope",
+    ),
+    "a namespace of a header not included": (
+        "\n  auto s = at::cuda::current();",
+        at(2, "'at::cuda' has not been declared"),
+        "qualified",
+    ),
+    "a member": ("x.typo();", at(1, "'class at::Tensor' has no member named 'typo'"), "member"),
+    "an include": ("#include <no.h>", "cpp_sources[0]:1:10: fatal error: no.h: No such file or directory", "include"),
+    "a character": ("a \u2212 b", at(1, "stray '\\342' in program"), "lexical"),
+    "an open string": ('"abc', at(1, 'missing terminating " character'), "lexical"),
+    "an open brace": ("void f() {", at(1, "expected '}' at end of input"), "brackets"),
+    "a function of functions": (
+        'int x;\n#line 1 "binding"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\nm.def("forward", forward, "");\n}',
+        "binding:2:4: error: 'forward' was not declared in this scope",
+        "function",
+    ),
+    "a second definition": (
+        "int a; int a;",
+        at(1, "redefinition of 'int a'", "cpp_sources[0]:1:5: note: 'int a' previously declared here"),
+        "defined-again",
+    ),
+    "arguments of an own function": ("mine(1);", at(1, "too few arguments to function 'void mine(int, int)'"), "count"),
+    "arguments of own functions": (
+        "mine(1);",
+        at(
+            1,
+            "no matching function for call to 'mine(int)'",
+            "cpp_sources[0]:1:1: note: candidate: 'void mine(int, int)'\n"
+            "cpp_sources[0]:1:1: note:   candidate expects 2 arguments, 1 provided",
+        ),
+        "count",
+    ),
+    "a missing semicolon": (
+        "float s = 0.0f\nfor (;;) {}",
+        at(2, "expected ',' or ';' before 'for'"),
+        "syntax",
+    ),
+    "a flag": ("", "cc1plus: error: bad value 'foo' for '-march=' switch", "flag"),
+    "a flag of nvcc": ("", "nvcc fatal   : Unknown option '-foo'", "flag"),
+}
+LEFT_TO_STOCK = {
+    "a name that some header holds, and is called": ("size(x);", at(1, "'size' was not declared in this scope")),
+    "a name that a macro may have declared": (
+        "AT_DISPATCH_FLOATING_TYPES(t); a = scalar_t;",
+        at(1, "'scalar_t' was not declared in this scope"),
+    ),
+    "a name that is known outside": ("a = helper;", at(1, "'helper' was not declared in this scope")),
+    "a name where the text pastes": ("#define P(a) a##b\nf(typo);", at(2, "'typo' was not declared in this scope")),
+    "a name where a header's macro pastes": ("PASTES(x) f(typo);", at(1, "'typo' was not declared in this scope")),
+    "a name where lines are renamed": ('#line 7 "x"\nf(typo);', at(1, "'typo' was not declared in this scope")),
+    "a name in a class that inherits": (
+        "struct A : at::Tensor { int f() { return size; } };",
+        at(1, "'size' was not declared in this scope"),
+    ),
+    "a member that the text declares": (
+        "struct A { int typo; }; x.typo;",
+        at(1, "'class at::Tensor' has no member named 'typo'"),
+    ),
+    "an error after one in a header": ("f(typo);", "/x/slim.h:1:1: error: odd\n" + UNDECLARED),
+    "an error after another": ("f(typo);", at(1, "invalid conversion") + UNDECLARED),
+    "a missing semicolon behind a macro": (
+        'void f() {\nTORCH_CHECK(x, "y")\nint z; }',
+        at(3, "expected ';' before 'int'"),
+    ),
+    "what a template could mend": ("void f() {\nx.item<float>()\nint z; }", at(3, "expected primary-expression")),
+    "brackets under a condition": ("#if X\n{\n#endif", at(1, "expected '}' at end of input")),
+    "brackets with a macro that has one": ("OPENS void f() {", at(1, "expected '}' at end of input")),
+    "brackets that pair": ("void f() { g(); }", at(1, "expected primary-expression before ';' token")),
+    "a definition of a header's": (
+        "int a;",
+        at(1, "redefinition of 'int a'", "/x/slim.h:1:5: note: 'int a' previously declared here"),
+    ),
+    "arguments that do not convert": (
+        "mine(1);",
+        at(1, "no matching function for call to 'mine(int)'", "x:1: note:   no known conversion for argument 1"),
+    ),
+    "a missing include of a header's": ("", "/x/a.h:1:10: fatal error: no.h: No such file or directory"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DECIDED)
+def test_a_refusal_that_no_header_could_mend_is_decided(case: str) -> None:
+    text, output, rule = DECIDED[case]
+    assert rule_of(text, output) == rule
+
+
+@pytest.mark.parametrize("case", LEFT_TO_STOCK)
+def test_what_a_header_could_mend_is_left_to_stock(case: str) -> None:
+    assert rule_of(*LEFT_TO_STOCK[case]) is None
+
+
+@pytest.mark.parametrize(
+    "case", [case for case, (_, _, rule) in DECIDED.items() if rule in ("undeclared", "member", "brackets")]
+)
+def test_nothing_is_decided_where_stocks_headers_cannot_be_read(case: str) -> None:
+    text, output, _ = DECIDED[case]
+    assert rule_of(text, output, names=None) is None
+
+
+# ---- with real compilers ----
+
+GOOD = """
+torch::Tensor forward(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int n = x.numel();
+    for (int i = 0; i < n; i++) y.data_ptr<float>()[i] = x.data_ptr<float>()[i];
+    return y;
+}
+"""
+MODULE = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}"
+INCLUDE = "#include <torch/extension.h>\n"
+
+
+@pytest.fixture
+def fast(shared_cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Artifact | BuildFailure]:
+    """A build whose stock compile cannot be had: asking it would be an exception."""
+
+    def asked(*arguments: Any, final: bool = False, **named: Any) -> Any:
+        assert not final, "stock was asked"
+        return run_plan(*arguments, final=final, **named)
+
+    run_plan = builder_module.run_plan
+    monkeypatch.setattr(builder_module, "run_plan", asked)
+
+    def build(name: str, source: str, **fields: Any) -> Artifact | BuildFailure:
+        request = BuildRequest(name=name, cpp_sources=(source,), **{"functions": {"forward": "f"}, **fields})
+        return Builder(cache=shared_cache, target="cpu").build(request, deadline_s=240)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "fields", "rule", "words"),
+    [
+        ("typo", GOOD.replace("return y", "return y_typo"), {}, "undeclared", "cpp_sources[0]:6:12: error: 'y_typo'"),
+        ("nobody", "int x;", {}, "function", "binding:2:"),
+        ("module", GOOD + MODULE, {}, "defined-again", "redefinition of 'PyObject* PyInit_"),
+        ("brace", GOOD.rstrip()[:-1], {}, "brackets", "binding:"),
+        ("link", GOOD, {"files": {"other.cpp": f"{INCLUDE}{GOOD}"}}, TWICE, "multiple definition of"),
+        ("march", GOOD, {"extra_cflags": ("-march=foo",)}, "flag", "-march="),
+    ],
+)  # fmt: skip
+def test_what_models_get_wrong_is_decided_without_stock(
+    fast: Callable[..., Artifact | BuildFailure], name: str, source: str, fields: dict[str, Any], rule: str, words: str
+) -> None:
+    failure = fast(f"decided_{name}", source, **fields)
+    assert isinstance(failure, BuildFailure), failure
+    assert (failure.reason, failure.decided, failure.toolchain) == ("compile", rule, "slim")
+    assert words in failure.detail
+    assert failure.cpu_seconds > 0
+
+
+def test_the_stock_toolchain_is_asked_where_the_user_forces_it(
+    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(request: BuildRequest, around: Surroundings) -> Plan:
+        return Plan(files={}, compile=(("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1"),), link=(), output="m.so")
+
+    row = (Toolchain("stock", plan, 1 << 20),)
+    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: row)
+    failure = Builder(cache=cache, target="cpu", choice="stock").build(BuildRequest(name="m"), deadline_s=60)
+    assert isinstance(failure, BuildFailure)
+    assert failure.decided == ""
+
+
+def test_a_source_that_stock_refuses_ends_the_compiles_beside_it(
+    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(request: BuildRequest, around: Surroundings) -> Plan:
+        slow, bad = ("sleep", "200"), ("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1")
+        return Plan(files={}, compile=(slow, bad), link=(), output="m.so")
+
+    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: (Toolchain("stock", plan, 1 << 20),))
+    monkeypatch.setattr(builder_module.os, "sched_getaffinity", lambda pid: {0, 1})
+    failure = Builder(cache=cache, target="cpu").build(BuildRequest(name="m"), deadline_s=300)
+    assert isinstance(failure, BuildFailure)
+    assert (failure.reason, failure.detail) == ("compile", "x.cpp:1:1: error: typo")
+    assert failure.seconds < 150

@@ -1,0 +1,92 @@
+"""What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
+
+from harness.compile import ArtifactCache
+from harness.compile.names import balanced, header_names, read_names, skeleton_of, without_comments
+from harness.compile.recipe import Machine
+from harness.compile.sources import source_files
+from harness.compile.stock import STOCK
+from harness.compile.toolchain import Surroundings
+from harness.compile.torch_layout import cxx_compiler, find_torch
+from harness.schema import BuildRequest
+
+PRINTED = r"""
+# 1 "main.cpp"
+int of_the_candidate;
+# 1 "/usr/include/a.h" 1
+#define MAKES(x) made_##x
+#define USES(x) MAKES(x)
+#define SAYS(x, ...) say(x, ##__VA_ARGS__)
+#define OPENS extern "C" {
+extern "C" {
+int global_one(int parameter);
+}
+namespace hidden { int inner; struct S { int member; }; }
+namespace { int unnamed; }
+enum E { first_of_enum, second_of_enum };
+inline int with_body(void) { int local = '{'; return 1'000'0 + local; }
+int after_all = "}}"[0];
+# 9 "main.cpp" 2
+int also_of_the_candidate;
+"""
+
+
+def test_names_of_headers_are_known_by_whether_they_can_be_seen_unqualified() -> None:
+    names = read_names(PRINTED)
+    outside = {"global_one", "unnamed", "first_of_enum", "second_of_enum", "with_body", "after_all", "MAKES"}
+    assert outside <= names.outside
+    assert {"inner", "member", "local"} <= names.everywhere - names.outside
+
+
+def test_the_candidates_own_lines_are_no_names_of_headers() -> None:
+    assert read_names(PRINTED).everywhere.isdisjoint({"of_the_candidate", "also_of_the_candidate"})
+
+
+def test_macros_that_paste_are_found_through_others_and_the_comma_of_variadic_ones_is_none() -> None:
+    names = read_names(PRINTED)
+    assert names.pasting == {"MAKES", "USES"}
+    assert names.unbalanced == {"OPENS"}
+    assert names.of_macros(["USES", "x"]) == {"MAKES", "x", "made_"}
+    assert names.of_macros(["x"]) == set()
+
+
+def test_what_a_header_brings_in_by_a_directive_could_be_any_name() -> None:
+    printed = '# 1 "/a.h"\nnamespace hidden { int inner; }\nusing namespace hidden;\n'
+    assert "inner" in read_names(printed).outside
+
+
+def test_only_directives_up_to_the_last_include_decide_what_headers_say() -> None:
+    text = '#define A 1 // why\n#if A\n#include "x.h"\nint f;\n#include <y>\n#endif\n#define B\n/*\n#include <z>\n*/'
+    assert skeleton_of(text) == '#define A 1  \n#if A\n#include "x.h"\n#include <y>\n#endif\n'
+    assert skeleton_of('const char* s = R"(\n#include <no>\n)";') == ""
+
+
+def test_comments_and_strings_go_and_lines_stay() -> None:
+    text = 'a /* {\n */ b // }\n"{" \'{\' R"x(\n{)x" 1\'000\nc \\\nd\ne'
+    kept = without_comments(text, keep_strings=False)
+    assert kept.count("\n") == text.count("\n")
+    assert "{" not in kept
+    assert "}" not in kept
+    assert kept.splitlines()[-3:] == ["c d", "", "e"]
+
+
+def test_brackets_pair_or_do_not() -> None:
+    assert balanced("f(a[1]) { ')' ; \"(\" }")
+    assert not balanced("f(a[1)]")
+    assert not balanced("{")
+    assert not balanced("}")
+
+
+def test_the_names_of_torchs_headers_are_kept_for_the_next_source_with_these_includes(cache: ArtifactCache) -> None:
+    around = Surroundings(Machine("cpu", find_torch(), cxx_compiler()), cache, lambda _: None)
+
+    def names_of(text: str) -> object:
+        request = BuildRequest(name="any", cpp_sources=(text,), no_implicit_headers=True)
+        call = STOCK.plan(request, around).compile[0]
+        file = source_files(request)[0]
+        return header_names(call, file.text, {}, around)
+
+    found = names_of("#include <c10/util/irange.h>\nint own;")
+    assert found is not None
+    assert names_of("#include <c10/util/irange.h>\nint other_one;") is found
+    assert names_of("#include <vector>\nint other_one;") is not found
+    assert names_of("#include <there_is_no_such.h>") is None
