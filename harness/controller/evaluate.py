@@ -268,14 +268,19 @@ def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPha
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
     with logs.about(draft.log_id):
         evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
-        if draft.settings.races:
-            evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
         _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
+    if draft.settings.races:
+        evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
         by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=_all_as("confirm", on_phase))
     return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
+
+
+def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
+    """Whatever is done, it is told as a phase of this name."""
+    return lambda phase: on_phase(name)
 
 
 def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Session, on_phase: OnPhase) -> "Evaluated":
@@ -290,11 +295,6 @@ def _held_against_races(evaluated: "Evaluated", draft: Draft, *, session: Sessio
         )
     phases_s = {**record.phases_s, "races": draft.phases_s["races"]}
     return replace(evaluated, record=record.model_copy(update={"flags": (*record.flags, *found), "phases_s": phases_s}))
-
-
-def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
-    """Whatever is done, it is told as a phase of this name."""
-    return lambda phase: on_phase(name)
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:

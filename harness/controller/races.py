@@ -46,8 +46,14 @@ def _emulated(
     def build(request: BuildRequest) -> Artifact | BuildFailure:
         return session.build("cpu-emulated", request, candidate, choice=settings.toolchain)
 
-    entry = FORMATS[problem.format].entry
-    prepared = prepare(candidate, "cpu-emulated", entry=entry, zygote=session.zygote, build=build, settings=settings)
+    prepared = prepare(
+        candidate,
+        "cpu-emulated",
+        entry=FORMATS[problem.format].entry,
+        zygote=session.zygote,
+        build=build,
+        settings=settings,
+    )
     if prepared.failure is not None:
         return prepared.failure
     job = Job(problem=problem, source=candidate.source, kind="cpu-emulated", settings=settings)

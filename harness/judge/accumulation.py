@@ -59,14 +59,14 @@ APPROXIMATED = frozenset(_APPROXIMATED_NAMED.split())
 """Functions that devices approximate: of `tanh.approx` the last bits are 2^-11 of a value."""
 _APPROXIMATION = 2.0**-12
 _EXPONENTIALS = frozenset({"exp", "exp2", "pow"})
-_PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "addmv": 1, "baddbmm": 1}
+PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "addmv": 1, "baddbmm": 1}
 """Where the factors begin among the arguments."""
-_CONVOLUTIONS = frozenset({"convolution", "cudnn_convolution", "cudnn_convolution_transpose", "mkldnn_convolution"})
+CONVOLUTIONS = frozenset({"convolution", "cudnn_convolution", "cudnn_convolution_transpose", "mkldnn_convolution"})
 _NORMS_NAMED = """
     native_layer_norm native_group_norm native_batch_norm cudnn_batch_norm _native_batch_norm_legit
     _native_batch_norm_legit_no_training _batch_norm_with_update miopen_batch_norm _fused_rms_norm
 """
-_NORMS = frozenset(_NORMS_NAMED.split())
+NORMS = frozenset(_NORMS_NAMED.split())
 
 
 class InFloat32(TorchDispatchMode):
@@ -107,20 +107,20 @@ class InFloat32(TorchDispatchMode):
     ) -> Any:
         """The root mean square of what is added to `first`, an output; None where nobody knows."""
         plain = name.rstrip("_") if torch.Tag.inplace in tags else name
-        if plain in _PRODUCTS:
+        if plain in PRODUCTS:
             self.sums = True
-            left, right = args[_PRODUCTS[plain] : _PRODUCTS[plain] + 2]
-            return _of_product(left, right, first) + UNIT * first.abs()
-        if plain in _CONVOLUTIONS:
+            left, right = args[PRODUCTS[plain] : PRODUCTS[plain] + 2]
+            return of_product(left, right, first) + UNIT * first.abs()
+        if plain in CONVOLUTIONS:
             self.sums = True
-            return _of_convolution(args) + UNIT * first.abs()
+            return of_convolution(args) + UNIT * first.abs()
         if plain in ("sum", "mean"):
             self.sums = True
-            return _of_sum(args, kwargs, first, mean=plain == "mean") + UNIT * first.abs()
+            return of_sum(args, kwargs, first, mean=plain == "mean") + UNIT * first.abs()
         if plain in ("var", "var_mean", "std", "linalg_vector_norm", "norm"):
             self.sums = True
             return _of_squares(args[0], first, centred=plain.startswith(("var", "std")))
-        if plain in _NORMS:
+        if plain in NORMS:
             self.sums = True
             return _of_norm(args[0], out, first)
         if plain in ("avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"):
@@ -187,7 +187,7 @@ def _of_parts(parts: Callable[[int, int], torch.Tensor], count: int, *, alike: b
     return torch.maximum(forward, backward).sqrt_().mul_(UNIT * (math.sqrt(count) if alike else 1.0))
 
 
-def _of_product(left: torch.Tensor, right: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
+def of_product(left: torch.Tensor, right: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
     alike = few_values(left, right)
     if left.dim() == 1:  # of two vectors
         return _of_parts(lambda i, j: torch.dot(left[i:j], right[i:j]), left.shape[0], alike=alike)
@@ -196,7 +196,7 @@ def _of_product(left: torch.Tensor, right: torch.Tensor, first: torch.Tensor) ->
     return size.reshape(first.shape)
 
 
-def _of_convolution(args: Sequence[Any]) -> torch.Tensor:
+def of_convolution(args: Sequence[Any]) -> torch.Tensor:
     value, weight, _, stride, padding, dilation, transposed, output_padding, groups = args[:9]
 
     def convolved(value: torch.Tensor, weight: torch.Tensor, groups: int = 1) -> torch.Tensor:
@@ -216,7 +216,7 @@ def _of_convolution(args: Sequence[Any]) -> torch.Tensor:
     return size.mul_(math.sqrt(positions) * factor)
 
 
-def _of_sum(args: Sequence[Any], kwargs: dict[str, Any], first: torch.Tensor, *, mean: bool) -> Any:
+def of_sum(args: Sequence[Any], kwargs: dict[str, Any], first: torch.Tensor, *, mean: bool) -> Any:
     value = args[0]
     asked = args[1] if len(args) > 1 else kwargs.get("dim")
     over = [asked] if isinstance(asked, int) else list(asked or range(value.dim()))

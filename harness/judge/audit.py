@@ -8,6 +8,8 @@ judged on it.
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,18 +17,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from harness.errors import ProblemError
+from harness.judge.conditioning import MOST, Other
 from harness.judge.correctness import Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
+from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
 from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
-from harness.schema.audit import Audit
+from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
 from harness.transport.values import TensorValue, encode, opaque
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
+OTHERS_S = 2.0
+"""How rounding moves the outputs is asked for so long, where they are off float64."""
 QUICK_S = 0.05
 """A call that takes less is timed more than once."""
 
@@ -49,6 +55,7 @@ class _Auditor:
         self._findings: list[Flag] = []
         self._arguments = problem.init_arguments()
         self._oracle = Oracle(problem, self._arguments, secrets.randbits(62))
+        self._otherwise: tuple[Any, tuple[Other, ...]] | None = None
         self._call_s = 0.0
         self._deadline = time.monotonic() + BUDGET_S
 
@@ -62,6 +69,7 @@ class _Auditor:
             )
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
+        unstable = 0.0 if random else self._unstable(inputs, expected)
         again = self._draw()
         fixed = same(inputs, again)
         permutable = () if fixed else self._fixed_integers(inputs, again)
@@ -81,7 +89,10 @@ class _Auditor:
             output_bytes=self._written(inputs, expected),
             flops=self._flops(inputs),
             call_s=self._call_s,
+            unstable=unstable,
         )
+        if not (self._oracle.affordable or random or self._oracle.changes_inputs):
+            facts = facts.model_copy(update={"own_errors": self._own_errors(facts)})
         if not all_finite(expected.like):
             self._find("non-finite", "warn", "the reference's outputs are not all finite on its own inputs")
         if self._oracle.changes_inputs:
@@ -104,14 +115,14 @@ class _Auditor:
         again = self._expected(inputs, 1)
         if self._oracle.changes_inputs:
             return False
-        if not self._agrees(again.like, expected):
+        if not self._agrees_but_for_rounding(again.like, inputs, expected):
             detail = "equal inputs, weights and seeds give other outputs: nothing can be judged by this reference"
             self._find("not-repeatable", "warn", detail)
             return True
         if not same(again.like, expected.like):
             self._find("not-bitwise", "info", "equal inputs give outputs that agree only within the tolerance")
         del again  # a large problem's outputs take gigabytes
-        if self._agrees(self._expected(inputs, 2).like, expected):
+        if self._agrees_but_for_rounding(self._expected(inputs, 2).like, inputs, expected):
             return False
         detail = (
             "the reference draws random numbers (dropout in training mode?): only a candidate that draws the same ones "
@@ -119,6 +130,45 @@ class _Auditor:
         )
         self._find("random", "warn", detail)
         return True
+
+    def _own_errors(self, facts: Audit) -> tuple[OwnError, ...]:
+        """For trials that cannot afford float64."""
+
+        def drawn(kind: str) -> list[Any]:
+            return stressed(self._draw(), kind, secrets.randbits(62))
+
+        draws: dict[str, Callable[[], list[Any]]] = {"nominal": self._draw, **{k: partial(drawn, k) for k in STRESS}}
+        return own_errors(self._oracle, draws, call_s=facts.call_s, flops=facts.flops)
+
+    def _agrees_but_for_rounding(self, given: Any, inputs: list[Any], expected: Expected) -> bool:
+        if self._agrees(given, expected):
+            return True
+        doubted = self._doubted(inputs, expected)
+        return doubted is not None and self._agrees(given, doubted)
+
+    def _unstable(self, inputs: list[Any], expected: Expected) -> float:
+        """The share of an output that rounding alone moves as far as it is large. 0 where float64 has no say."""
+        if self._oracle.changes_inputs or self._agrees(expected.like, expected):
+            return 0.0
+        doubted = self._doubted(inputs, expected)
+        found = None if doubted is None else compare(expected.like, doubted, self._tolerance)
+        share = found.unstable if isinstance(found, Agreement) else 0.0
+        if share > MOST:
+            detail = (
+                f"rounding alone moves {share:.0%} of an output by half of its size or more, whoever computes it: "
+                "the tolerance follows it, zeros may pass, and nothing can be learnt from this problem"
+            )
+            self._find("rounding-noise", "warn", detail)
+        return share
+
+    def _doubted(self, inputs: list[Any], expected: Expected) -> Expected | None:
+        """The same with what the reference says where its rounding falls otherwise, asked once."""
+        if self._otherwise is None:
+            self._otherwise = self._oracle.others(expected.like, inputs, seed=1, seconds=OTHERS_S)
+        exact, others = self._otherwise
+        if not others:
+            return None
+        return replace(expected, exact=expected.exact if exact is None else exact, others=others)
 
     def _fixed_integers(self, inputs: list[Any], again: list[Any]) -> tuple[int, ...]:
         """Inputs of whole numbers that come out alike each time while others do not, as far as they can be changed."""
@@ -141,6 +191,7 @@ class _Auditor:
 
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
         """Answers that nobody had to compute, and that pass on every kind of inputs."""
+        self._otherwise = None
         constant = _mapped(self._expected(self._draw(), 1).like, _flat)
         answers: dict[str, _Answer] = {**_TRIVIAL, "a constant": lambda inputs, like: constant}
         for name, answer in answers.items():

@@ -5,7 +5,9 @@ The allowed error of an element is
     rtol * |expected| + rtol * mean |expected| + slack
     slack = min(8 * e, 2 * e + rtol * mean |expected|)    e: the largest error of the reference as written, by float64
 
-so it scales with the output: an output of the order of 1e-6 is not compared with 1e-2, and where float32 itself
+where elements at which that error is of the size of the output itself do not count: what rounding alone moves so far is
+left to `conditioning`, element by element, once a candidate is out of this tolerance. The tolerance
+scales with the output: an output of the order of 1e-6 is not compared with 1e-2, and where float32 itself
 is far from float64 (long sums that cancel) a candidate that adds in another order is not blamed for it. Where the
 reference itself computes in tf32 the slack is about twice its error, and bfloat16 cannot hide behind it. `rtol` is 1e-4
 for float32 and 1e-2 for half and bfloat16, KernelBench's tolerances of the same precisions. float64 outputs
@@ -19,11 +21,12 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from harness.judge.conditioning import Movable, Other, forgiven
 from harness.judge.subject import Elsewhere, Opaque
 from harness.judge.tensors import index_of, overlap, pieces, same_bits
 from harness.schema.record import ToleranceName
@@ -32,6 +35,9 @@ from harness.schema.verdict import Difference, Mismatch
 RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 RTOL_OTHER_FLOATS = 5e-2  # 8-bit floats: half a unit in the last place is 2**-4 or coarser
 REFERENCE_ERROR_FACTOR, REDUCED_ERROR_FACTOR = 8.0, 2.0
+MOST_OWN_ERROR, OWN_ERROR_TOLERANCES = 0.5, 500.0
+"""An element at which the reference is off by more than so much of its size and the mean, or by so many rtol, says
+nothing of what others may be off by: it is one that rounding moves (`conditioning`)."""
 _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1 GB
 
 
@@ -40,12 +46,14 @@ class Expected:
     """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
 
     `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
-    largest error over its mean size in earlier trials, for where `exact` cannot tell.
+    largest error over its mean size in earlier trials, for where `exact` cannot tell. `others`: what the reference
+    says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`.
     """
 
     like: Any
     exact: Any
     known_relative: float = 0.0
+    others: tuple[Other, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,9 @@ class Agreement:
 
     `spread` is the root of the mean squared error of an output in float32, half or bfloat16 over that of its values,
     where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
-    float32 where it is larger than float32 arithmetic explains (see `_reduced`).
+    float32 where it is larger than float32 arithmetic explains (see `_reduced`). `unstable` is the share of an output's
+    elements that rounding alone moves so far that nothing can be told of them, `moved` what it moves others by at most
+    over the mean size of the output, where `Expected.others` were given.
     """
 
     relative: float = 0.0
@@ -62,6 +72,8 @@ class Agreement:
     of_tolerance: float = 0.0
     spread: float = 0.0
     reduced: float = 0.0
+    unstable: float = 0.0
+    moved: float = 0.0
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
@@ -70,6 +82,8 @@ class Agreement:
             max(self.of_tolerance, other.of_tolerance),
             max(self.spread, other.spread),
             max(self.reduced, other.reduced),
+            max(self.unstable, other.unstable),
+            max(self.moved, other.moved),
         )
 
 
@@ -86,14 +100,16 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
     """Hold `actual` against the reference: structure first, then dtype and shape, then every element."""
     agreement = Agreement()
     pairs: list[_Pair] = []
-    for pair in _pairs(actual, expected.like, expected.exact, "output"):
+    others = tuple(other.outputs for other in expected.others)
+    for pair in _pairs(actual, expected.like, expected.exact, others, "output"):
         unlike = pair if isinstance(pair, Disagreement) else _unlike(*pair)
         if isinstance(unlike, Disagreement):
             return unlike
         assert not isinstance(pair, Disagreement)
         pairs.append(pair)
+    terms = _Terms(tolerance, expected.known_relative, tuple(other.units for other in expected.others))
     for one in pairs:
-        found = _compare_leaf(*one, tolerance, expected.known_relative)
+        found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
@@ -115,25 +131,41 @@ def all_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-_Pair = tuple[Any, Any, Any, str]
+_Pair = tuple[Any, Any, Any, tuple[Any, ...], str]
+"""What a candidate says of an output, the reference as written, float64, what else it may be, and the output's name."""
 
 
-def _pairs(actual: Any, like: Any, exact: Any, name: str) -> Iterator[_Pair | Disagreement]:
+@dataclass(frozen=True)
+class _Terms:
+    """How outputs are compared. `units` belong to the others of a pair, one each."""
+
+    tolerance: ToleranceName
+    known_relative: float = 0.0
+    units: tuple[float, ...] = ()
+
+
+def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str) -> Iterator[_Pair | Disagreement]:
     if isinstance(like, dict):
         if not isinstance(actual, dict) or actual.keys() != like.keys():
             yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {_describe(actual)}")
             return
         for key in like:
-            yield from _pairs(actual[key], like[key], exact[key], f"{name}[{key!r}]")
+            within = tuple(other[key] for other in others)
+            yield from _pairs(actual[key], like[key], exact[key], within, f"{name}[{key!r}]")
     elif isinstance(like, list | tuple):
         kind = "list" if isinstance(like, list) else "tuple"
         if not isinstance(actual, list if kind == "list" else tuple) or len(actual) != len(like):
             yield Disagreement("structure", f"{name} should be a {kind} of {len(like)}, {_describe(actual)}")
             return
         for index, item in enumerate(like):
-            yield from _pairs(actual[index], item, exact[index], f"{name}[{index}]")
+            within = tuple(other[index] for other in others)
+            yield from _pairs(actual[index], item, exact[index], within, f"{name}[{index}]")
     else:
-        yield actual, like, exact, name
+        yield actual, like, exact, others, name
+
+
+def _as_parts(value: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_real(value.resolve_conj())
 
 
 def _describe(actual: Any) -> str:
@@ -146,9 +178,9 @@ def _describe(actual: Any) -> str:
     return f"and is a {'tensor' if isinstance(actual, torch.Tensor) else type(actual).__name__}"
 
 
-def _unlike(actual: Any, like: Any, exact: Any, name: str) -> Disagreement | None:
+def _unlike(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str) -> Disagreement | None:
     """What of a leaf is not the reference's, whatever its values."""
-    del exact
+    del exact, others
     if not isinstance(like, torch.Tensor):
         if type(actual) is not type(like):
             return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
@@ -167,14 +199,16 @@ def _unlike(actual: Any, like: Any, exact: Any, name: str) -> Disagreement | Non
 
 
 def _compare_leaf(
-    actual: Any, like: Any, exact: Any, name: str, tolerance: ToleranceName, known_relative: float
+    actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str, terms: _Terms
 ) -> Agreement | Disagreement:
     if isinstance(like, torch.Tensor):
-        return _compare_tensor(actual, like, exact, name, tolerance, known_relative)
+        return _compare_tensor(actual, like, exact, others, name, terms)
     if isinstance(like, float):
-        as_tensor = [torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact)]
-        return _compare_values(as_tensor[0], as_tensor[1], as_tensor[2], name, rtol=1e-4, tolerance=tolerance)
-    if actual != like:
+        got, written, right, *rest = (
+            torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact, *others)
+        )
+        return _compare_values(got, written, right, tuple(rest), name, rtol=1e-4, terms=terms)
+    if actual != like and all(other == like for other in others):
         return Disagreement("values", f"{name} is {actual!r} and should be {like!r}")
     return Agreement()
 
@@ -183,17 +217,18 @@ def _compare_tensor(
     actual: torch.Tensor,
     like: torch.Tensor,
     exact: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
     name: str,
-    tolerance: ToleranceName,
-    known_relative: float,
+    terms: _Terms,
 ) -> Agreement | Disagreement:
     if not like.numel():
         return Agreement()
     like, exact = like.detach(), exact.detach()  # a reference may return a parameter
+    others = tuple(other.detach() for other in others)
     if like.is_complex() or like.is_floating_point():
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
-        return _compare_values(actual, like, exact, name, rtol=rtol, tolerance=tolerance, known_relative=known_relative)
-    return _compare_exactly(actual, like, name)
+        return _compare_values(actual, like, exact, others, name, rtol=rtol, terms=terms)
+    return _compare_exactly(actual, like, (exact, *others) if others else (), name)
 
 
 def _short(value: torch.Tensor) -> str:
@@ -204,22 +239,32 @@ def _shape(value: torch.Tensor) -> str:
     return "x".join(str(size) for size in value.shape) or "() (a single number)"
 
 
-def _compare_exactly(actual: torch.Tensor, like: torch.Tensor, name: str) -> Agreement | Disagreement:
-    """Compare integers and bools bit for bit: a bool that is neither 0 nor 1 in memory was not written as one."""
+def _compare_exactly(
+    actual: torch.Tensor, like: torch.Tensor, others: tuple[torch.Tensor, ...], name: str
+) -> Agreement | Disagreement:
+    """Compare integers and bools bit for bit: a bool that is neither 0 nor 1 in memory was not written as one.
+
+    Elements of which any of the others says something else may be anything.
+    """
     if like.dtype == torch.bool:
         actual, like = actual.view(torch.uint8), like.view(torch.uint8)
-    count, worst, worst_at = 0, -1.0, 0
-    for start, (got, want) in pieces(actual, like, limit=_CHUNK):
+        others = tuple(other.view(torch.uint8) for other in others)
+    count, worst, worst_at, unstable, once = 0, -1.0, 0, 0, 0
+    for start, (got, want, *rest) in pieces(actual, like, *others, limit=_CHUNK):
+        times = sum(((other != want).int() for other in rest), torch.zeros((), dtype=torch.int32, device=want.device))
+        unstable, once = unstable + int((times > 0).sum()), once + int((times == 1).sum())
         if same_bits(got, want):
             continue
-        places = (got != want).nonzero().view(-1)
+        places = ((got != want) & (times == 0)).nonzero().view(-1)
+        if not len(places):
+            continue
         apart = (got[places].double() - want[places].double()).abs_()
         count += len(places)
         at = int(apart.argmax())
         if float(apart[at]) > worst:
             worst, worst_at = float(apart[at]), start + int(places[at])
-    if not count:
-        return Agreement()
+    if count <= forgiven(once, len(others)):
+        return Agreement(unstable=unstable / like.numel())
     index = index_of(worst_at, like.shape)
     return _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
 
@@ -228,11 +273,11 @@ def _compare_values(
     actual: torch.Tensor,
     like: torch.Tensor,
     exact: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
     name: str,
     *,
     rtol: float,
-    tolerance: ToleranceName,
-    known_relative: float = 0.0,
+    terms: _Terms,
 ) -> Agreement | Disagreement:
     """Compare floating or complex tensors of equal shape, chunk by chunk, at least in float32, or in `exact`'s type.
 
@@ -241,22 +286,30 @@ def _compare_values(
     parts = 1
     if like.is_complex():
         parts = 2
-        actual, like, exact = (torch.view_as_real(value.resolve_conj()) for value in (actual, like, exact))
+        actual, like, exact, *others_ = (_as_parts(value) for value in (actual, like, exact, *others))
+        others = tuple(others_)
     precision = torch.float64 if exact.dtype == torch.float64 else torch.float32
-    of = _scale(like, exact, precision)
-    base = of.mean if tolerance == "scaled" else 1.0
-    error = max(of.reference_error, known_relative * of.mean)
+    of = _scale(like, exact, precision, rtol)
+    base = of.mean if terms.tolerance == "scaled" else 1.0
+    error = max(of.reference_error, terms.known_relative * of.mean)
     slack = min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + rtol * of.mean)
+    limit = _CHUNK // parts * parts
+    movable = Movable(rtol, of.mean, tuple(zip(others, terms.units, strict=True)))
+    if others:
+        movable.look(like, exact, precision, limit)
     tally = _Tally(rtol, rtol * base + slack, parts)
-    for start, (got, want, written) in pieces(actual, exact, like, limit=_CHUNK // parts * parts):
-        tally.add(start, got.to(precision), want.to(precision), written)
-    spread = _spread(tally, of, like.numel(), like.dtype)
+    for start, (got, want, written, *rest) in pieces(actual, exact, like, *others, limit=limit):
+        want = want.to(precision)
+        further = movable.allowance(want, [written, *rest]) if rest else None
+        tally.add(start, got.to(precision), want, written, further)
+    spread = 0.0 if others else _spread(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = _reduced(spread, of) if like.dtype == torch.float32 else 0.0
-    if not tally.mismatched:
+    if tally.mismatched <= (0 if tally.non_finite else movable.forgiven):
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
-        return Agreement(relative, reference_relative, tally.share, spread, reduced)
+        share, moved = movable.share, movable.most / of.mean if of.mean else 0.0
+        return Agreement(relative, reference_relative, tally.share, spread, reduced, share, moved)
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -319,9 +372,14 @@ class _Tally:
     widest: float = 0.0
     square: float = 0.0
 
-    def add(self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor) -> None:
-        """Count a chunk in. Nearly all chunks agree, and those are done after few passes over memory."""
-        error, allowed = (got - want).abs_(), self._allowed(want)
+    def add(
+        self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
+    ) -> None:
+        """Count a chunk in; `further` is what elements may be off besides.
+
+        Nearly all chunks agree, and those are done after few passes over memory.
+        """
+        error, allowed = (got - want).abs_(), self._allowed(want, further)
         largest = float(error.max())
         if math.isfinite(largest):
             self.widest = max(self.widest, largest)
@@ -333,8 +391,10 @@ class _Tally:
         written = written.to(want.dtype)
         if not bool(want.isfinite().all()):
             want = torch.where(want.isfinite(), want, written)
-            error, allowed = (got - want).abs_(), self._allowed(want)
+            error, allowed = (got - want).abs_(), self._allowed(want, further)
         same = (got == want) | (~written.isfinite() & ((got == written) | (got.isnan() & written.isnan())))
+        if further is not None:
+            same |= further.isposinf()
         excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
         bad = ~(excess <= 1.0)
         self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
@@ -346,8 +406,9 @@ class _Tally:
         self.share = max(self.share, float(within.max()))
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
 
-    def _allowed(self, want: torch.Tensor) -> torch.Tensor:
-        return want.abs().mul_(self.rtol).add_(self.base)
+    def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
+        allowed = want.abs().mul_(self.rtol).add_(self.base)
+        return allowed if further is None else allowed.add_(further)
 
 
 @dataclass
@@ -364,7 +425,17 @@ class _Scale:
     reference_square: float = 0.0
 
 
-def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _Scale:
+def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float) -> _Scale:
+    found = _measured(like, exact, precision, math.inf, 0.0)
+    most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
+    if found.reference_error <= most * found.mean:
+        return found
+    capped = _measured(like, exact, precision, most, found.mean)
+    return replace(found, reference_error=capped.reference_error)
+
+
+def _measured(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, most: float, mean: float) -> _Scale:
+    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none."""
     total, count, found = 0.0, like.numel(), _Scale()
     has_error = like.data_ptr() != exact.data_ptr()
     for _, (right, written) in pieces(exact, like, limit=_CHUNK):
@@ -376,6 +447,8 @@ def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype) -> _
             want, error = want.masked_fill(~finite, 0.0), error.masked_fill(~finite, 0.0)
             size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
             count -= int((~finite).sum())
+        if math.isfinite(most):
+            widest = float(error.masked_fill(error > most * (want.abs() + mean), 0.0).max())
         total += size
         found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
         found.reference_error = max(found.reference_error, widest)

@@ -13,11 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 
-from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.conditioning import MOST, Other
+from harness.judge.correctness import (
+    REDUCED_ERROR_FACTOR,
+    Agreement,
+    Disagreement,
+    Expected,
+    all_finite,
+    compare,
+)
 from harness.judge.failure import RaceFound, SubjectFailed
 from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
 from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
@@ -42,8 +50,9 @@ from harness.judge.timing import (
 from harness.judge.together import MOST_BYTES, Together, can_be_drawn_together
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
-from harness.schema.verdict import Correct, ErrorSummary, Failed, Stage, Verdict, Wrong
+from harness.schema.verdict import Correct, ErrorSummary, Failed, Mismatch, OracleName, Stage, Verdict, Wrong
 from harness.transport.memory import Arena
+from harness.transport.values import sample_of
 from harness.transport.worker_messages import Order
 
 TRIALS: tuple[tuple[int, str], ...] = (
@@ -73,6 +82,11 @@ OFTEN_FLOAT64_SECONDS = 0.1
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 """It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
 trials until so many seconds were spent on it."""
+DOUBT_S, DOUBTS_S = 1.0, 20.0
+"""How rounding moves the reference is asked of a call that is out of tolerance for so long, of all of them together for
+so long; then what is known of the kind of contents counts."""
+MOST_KNOWN_ERROR = 0.05
+"""What is known of the reference's error over the mean of its outputs widens no tolerance by more than this of it."""
 TRACED_CALLS = 3
 _DETAIL = 2_000  # characters of what a disagreement says
 _WATCHED_TIMES = 15
@@ -103,12 +117,32 @@ class Bench:
 
 
 @dataclass
+class _Asked:
+    """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
+
+    `others` is what `Oracle.others` says of them, once it was asked.
+    """
+
+    kind: str
+    inputs: Callable[[], list[Any]]
+    seed: int
+    timed: bool = False
+    others: tuple[Any, tuple[Other, ...]] | None = None
+
+    @property
+    def trial(self) -> str:
+        """What a verdict names it."""
+        return "timed" if self.timed else self.kind
+
+
+@dataclass
 class Finding:
     """What came of it. `phases_s` are seconds by phase, in order.
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
-    `reduced` the relative error of `Agreement.reduced`; `output_bytes` what the outputs of one call take.
+    `other_weights` says that its first answer was wrong, and that its weights, of the reference's names and shapes, had
+    other values; `reduced` is the relative error of `Agreement.reduced`.
     """
 
     verdict: Verdict
@@ -117,6 +151,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
+    other_weights: bool = False
     phases_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -135,13 +170,17 @@ def judge(
     bench: Bench,
     plan: Plan,
     tolerance: ToleranceName = "scaled",
+    orders_s: float = 0.0,
+    by_name: bool = False,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    `audit` says what is known of the problem. Raises ProblemError where the reference fails on its own inputs,
-    torch.OutOfMemoryError where the judge's own device memory does not suffice.
+    `audit` says what is known of the problem. `orders_s`: seconds to spend on calling the trials of an emulated
+    candidate again, with the threads of its kernels in other orders. `by_name`: the candidate is given the reference's
+    weights instead of only the seed that they were drawn with. Raises ProblemError where the reference fails on its own
+    inputs, torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
-    case = _Case(problem, candidate, bench, audit, tolerance, plan.orders_s)
+    case = _Case(problem, candidate, bench, audit, tolerance, orders_s=orders_s, by_name=by_name)
     measured: Measured | None = None
     trace: Trace | None = None
     try:
@@ -166,6 +205,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
+        other_weights=case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1,
         phases_s=case.phases_s,
     )
 
@@ -180,10 +220,13 @@ class _Case:
         bench: Bench,
         audit: Audit,
         tolerance: ToleranceName,
+        *,
         orders_s: float,
+        by_name: bool,
     ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
-        self._audit, self._tolerance = audit, tolerance
+        self._audit, self._tolerance, self._by_name = audit, tolerance, by_name
+        self.other_weights = False
         self._arguments = problem.init_arguments()
         self._seeds = [secrets.randbits(62) for _ in range(2)]
         self._oracle: Oracle | None = None
@@ -192,7 +235,13 @@ class _Case:
         self._trials = 0
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
-        self._known_relative: dict[str, float] = {}
+        self._own = {one.kind: one for one in audit.own_errors}
+        self._known_relative = {kind: min(one.relative, MOST_KNOWN_ERROR) for kind, one in self._own.items()}
+        self._oracles: set[OracleName] = set()
+        self._used_own: dict[str, float] = {}
+        self._unstable: dict[str, float] = {"nominal": audit.unstable}
+        self._left_out: list[str] = []
+        self._doubts_s = 0.0
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
         self._asking_s = {"trial": 0.0, "timed": 0.0}
@@ -209,6 +258,10 @@ class _Case:
         self.stage: Stage = "load"
         self.kind = "nominal"
         self.phases_s: dict[str, float] = {}
+
+    @property
+    def trials(self) -> int:
+        return self._trials
 
     @property
     def reduced(self) -> float:
@@ -240,10 +293,13 @@ class _Case:
             trials=self._trials,
             error=ErrorSummary(
                 relative=found.relative,
-                reference_relative=found.reference_relative,
+                reference_relative=max(found.reference_relative, *self._used_own.values(), 0.0),
                 of_tolerance=found.of_tolerance,
+                oracle=max(self._oracles, key=_WEAKER.index, default="float64"),
             ),
             repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
+            left_out=tuple(self._left_out),
+            weights="by-name" if self._by_name else "by-seed",
         )
 
     def _has_weights(self) -> bool:
@@ -257,6 +313,11 @@ class _Case:
         parameters = self._candidate.construct(self._seeds[index])
         self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
         self._weights = index
+        alike = self._oracle.shapes() == parameters
+        if alike and self._by_name:
+            self._candidate.take_weights(self._oracle.weights())
+        drawn = {name: sample_of(value) for name, value in self._oracle.weights().items()} if alike else {}
+        self.other_weights = alike and not self._by_name and drawn != self._candidate.weights
         self._hint = _weights_hint(self._oracle.shapes(), parameters)
         self.stage = "run"
 
@@ -292,18 +353,26 @@ class _Case:
         result = self._called(calls, seed)
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
+        if expected.exact is expected.like:
+            expected = replace(expected, known_relative=self._known_relative.get(kind, 0.0))
+            own = self._own.get(kind)
+            self._oracles.add(own.oracle if own else "as-written")
+            self._used_own[kind] = own.relative if own else 0.0
+        else:
+            self._oracles.add("float64")
+        asked = _Asked(kind, partial(self._inputs, contents, sets, 0), seed)
         wrong = None
         try:
             if not contents.large:
                 self._check_memory(sets, contents, kind)
             self._check_aliases(sets, outputs, kind)
-            found = self._hold_all(outputs, expected, kind)
+            found = self._hold_all(outputs, expected, asked)
         except _WrongAnswer as answer:
             wrong = answer.verdict
             if not self._orders_s:
                 raise
         if self._orders_s:
-            self._in_other_orders(contents, sets, expected, outputs[0], wrong, seed)
+            self._in_other_orders(contents, sets, expected, asked, outputs[0], wrong)
         self._ask_rounding(found, outputs[0], expected, lambda: self._inputs(contents, sets, 0), kind, "trial")
         del outputs, expected
         self._candidate.release(poison=True)
@@ -390,12 +459,12 @@ class _Case:
             detail = "returned its input, or a view of it, where the reference returns memory of its own"
             raise _WrongAnswer(Wrong(reason="aliased-input", detail=detail, trial=trial))
 
-    def _hold_all(self, outputs: list[Any], expected: Expected, trial: str) -> Agreement:
+    def _hold_all(self, outputs: list[Any], expected: Expected, asked: "_Asked") -> Agreement:
         """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
-        found = self._hold(outputs[0], expected, trial)
+        found = self._hold(outputs[0], expected, asked)
         for again in outputs[1:]:
             try:
-                self._hold(again, expected, trial)
+                self._hold(again, expected, asked)
             except _WrongAnswer as wrong:
                 detail = f"a second call on the same inputs gave another answer. {wrong.verdict.detail}"
                 verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
@@ -404,7 +473,13 @@ class _Case:
         return found
 
     def _in_other_orders(
-        self, contents: Contents, sets: InputSets, expected: Expected, first: Any, wrong: Wrong | None, seed: int
+        self,
+        contents: Contents,
+        sets: InputSets,
+        expected: Expected,
+        asked: "_Asked",
+        first: Any,
+        wrong: Wrong | None,
     ) -> None:
         """Call a trial again with the threads of kernels in other orders, none of which may decide on the outputs.
 
@@ -424,23 +499,30 @@ class _Case:
             sets.reveal()
             self._candidate.release(poison=True)
             started = time.monotonic()
-            self._candidate.round([0], seed=seed, order=order)
+            self._candidate.round([0], seed=asked.seed, order=order)
             again = self._candidate.outputs([0], like=expected.like)[0]
-            other = compare(again, expected, self._tolerance)
-            agrees = not isinstance(other, Disagreement)
             if wrong is not None and wrong.reason not in ("values", "non-finite"):
                 continue  # looked for a fault that explains it
-            if agrees != (wrong is None) or (wrong is not None and _are_apart(first, again, self._tolerance)):
-                self._explain_race(order, seed)
-                mismatch = other.mismatch if isinstance(other, Disagreement) else wrong.mismatch if wrong else None
+            other = self._wrong_by(again, expected, asked)
+            if (other is None) != (wrong is None) or (wrong and _are_apart(first, again, self._tolerance)):
+                self._explain_race(order, asked.seed)
+                shown = other or wrong
+                mismatch = shown.mismatch if shown else None
                 detail = _RACE.format(order=order.kind)
                 raise _WrongAnswer(Wrong(reason="data-race", detail=detail, trial=self.kind, mismatch=mismatch))
             if wrong is None:
-                self._trials += 1
                 self._bitwise = same(first, again) and self._bitwise is not False
             self._orders_s = max(1e-9, self._orders_s - (time.monotonic() - started))
         if wrong is not None:
             raise _WrongAnswer(wrong)
+
+    def _wrong_by(self, output: Any, expected: Expected, asked: "_Asked") -> Wrong | None:
+        """What is wrong with an output; None where nothing is."""
+        try:
+            self._hold(output, expected, asked)
+        except _WrongAnswer as wrong:
+            return wrong.verdict
+        return None
 
     def _orders(self) -> tuple[Order, Order]:
         """Two orders besides the ascending one; the one that is watched changes from trial to trial."""
@@ -491,17 +573,69 @@ class _Case:
         self._asking_s[phase] += seconds
         self._longest_asking_s = max(self._longest_asking_s, seconds)
 
-    def _hold(self, output: Any, expected: Expected, trial: str) -> Agreement:
-        """Compare one call's outputs. Raises `_WrongAnswer`."""
-        found = compare(output, expected, self._tolerance)
+    def _hold(self, output: Any, expected: Expected, asked: "_Asked") -> Agreement:
+        """Compare one call's outputs, once more where rounding may explain what differs. Raises `_WrongAnswer`."""
+        found = compare(*at_kept_places(output, expected), self._tolerance)
         self._trials += 1
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            found = self._hold_in_doubt(output, expected, asked, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
-            raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=trial, mismatch=found.mismatch))
-        known = max(self._known_relative.get(trial, 0.0), found.reference_relative)
-        self._known_relative[trial] = known
+            raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
+        known = max(self._known_relative.get(asked.kind, 0.0), found.reference_relative)
+        self._known_relative[asked.kind] = known
         self._agreement = self._agreement | found
         return found
+
+    def _hold_in_doubt(
+        self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again, with what rounding alone moves of the reference's outputs.
+
+        Of timed rounds, of which there are hundreds, what was found out of such contents before counts: so many
+        elements may be off as rounding moved then, and where that was most of them nothing can be told.
+        """
+        assert self._oracle is not None
+        if self._oracle.changes_inputs or self._audit.random:
+            return found
+        share, values = self._unstable.get(asked.kind, 0.0), found.reason == "values"
+        if asked.timed and share and values and found.mismatch and _within(share, found.mismatch):
+            return Agreement()
+        if self._doubts_s > DOUBTS_S:
+            return Agreement() if values and self._unstable.get("nominal", 0.0) > MOST else found
+        started = time.monotonic()
+        try:
+            again = self._compare_doubted(output, expected, asked)
+        except torch.OutOfMemoryError:  # what cannot be asked excuses nobody, and is no fault
+            self._bench.clock.trim()
+            return found
+        finally:
+            self._doubts_s += time.monotonic() - started
+        if again is None:
+            return found
+        if isinstance(again, Disagreement):
+            return again
+        self._unstable[asked.kind] = max(share, again.unstable)
+        own = min(again.moved / REDUCED_ERROR_FACTOR, MOST_KNOWN_ERROR)
+        self._known_relative[asked.kind] = max(self._known_relative.get(asked.kind, 0.0), own)
+        if again.unstable > MOST and asked.kind not in self._left_out:
+            self._left_out.append(asked.kind)
+            if asked.kind in self._stressed_kinds and len(self._stressed_kinds) > 1:
+                self._stressed_kinds.remove(asked.kind)  # nor is it timed on
+        return again
+
+    def _compare_doubted(self, output: Any, expected: Expected, asked: "_Asked") -> Agreement | Disagreement | None:
+        """Compare with what the reference says where its rounding falls otherwise; None where that cannot be asked."""
+        assert self._oracle is not None
+        if asked.others is None:
+            asked.others = self._oracle.others(expected.like, asked.inputs(), seed=asked.seed, seconds=DOUBT_S)
+        exact, others = asked.others
+        if not others:
+            return None
+        doubted = replace(expected, others=others)
+        if exact is not None:
+            doubted = replace(doubted, exact=exact, known_relative=0.0)
+        return compare(*at_kept_places(output, doubted), self._tolerance)
 
     # ---- time --------------------------------------------------------------------------------------------------
 
@@ -701,9 +835,10 @@ class _Case:
                 self._oracle, inputs, self._problem.title, seed=seed, calls_before=before, quick=True
             )
             known = self._known_relative.get(of.kind, 0.0)
-            found = self._hold(*at_kept_places(output, replace(expected, known_relative=known)), "timed")
+            again = partial(self._inputs, of.contents, self._sets, of.slot)
+            asked_of = _Asked(of.kind, again, seed, timed=True)
+            found = self._hold(output, replace(expected, known_relative=known), asked_of)
             if call == asked:
-                again = partial(self._inputs, of.contents, self._sets, of.slot)
                 self._ask_rounding(found, output, expected, again, of.kind, "timed")
             of.contents.forget()
             del expected, inputs
@@ -735,6 +870,15 @@ class _Case:
             yield
         finally:
             self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - started
+
+
+_WEAKER = get_args(OracleName)
+_FEW = 3  # elements that may be off beside a share of them
+
+
+def _within(share: float, mismatch: Mismatch) -> bool:
+    """Whether so many elements differ as rounding moves, twice over; of most of them nothing is known."""
+    return share > MOST or mismatch.mismatched <= 2 * share * mismatch.elements + _FEW
 
 
 def _are_apart(first: Any, again: Any, tolerance: ToleranceName) -> bool:

@@ -1,7 +1,9 @@
 """The oracle: what the reference says of given inputs, in float64 beside the reference as written."""
 
 import copy
+import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.errors import ProblemError
+from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, in_tf32, moved
 from harness.judge.correctness import Expected
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Operators, coarse
@@ -21,6 +24,10 @@ FLOAT64_SECONDS = 0.5
 """Once a float64 call took longer than this, later trials are judged by the reference as written."""
 QUICK_FLOAT64_SECONDS = 5e-3
 """Calls of timed rounds are judged in float64 where it takes less than this; there are hundreds of them."""
+SLOW_FLOAT64_SECONDS = 2.0
+"""Once a float64 call took longer than this it is not asked how rounding moves its outputs either."""
+FEWEST_OTHERS = 2
+"""So many samples of how rounding may fall are taken whatever the time; then as many as there is time for."""
 
 
 class ReferenceRaised(Exception):
@@ -35,6 +42,7 @@ class Oracle:
         self.model = problem.model(seed, arguments)
         self._double: torch.nn.Module | None = None
         self._affordable = True
+        self._possible = True
         self._double_s = 0.0
         self._same_function = False
         self._by_element = False
@@ -86,22 +94,101 @@ class Oracle:
         self._by_element = operators.ran and not operators.products | operators.sums
         return found
 
+    def others(self, like: Any, inputs: list[Any], *, seed: int, seconds: float) -> tuple[Any, tuple[Other, ...]]:
+        """Float64's outputs, None where it has none, and what the reference says where its rounding falls otherwise.
+
+        For a float32 reference that is float64 with the rounding of float32 at every operator (`Jittered`); where that
+        cannot be, or costs too much, the reference as written on inputs moved by steps of their type, if it adds or
+        multiplies elements of one tensor at all. As many samples as `seconds` allow, `FEWEST_OTHERS` at least. `like`
+        is what the reference as written says; samples of another form are left out. `inputs` are not changed.
+        """
+        until = time.monotonic() + seconds
+        if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
+            return None, ()
+        inputs = _copied(inputs)
+        exact = self._again(self._double, inputs, seed) if self._has_double(inputs) else None
+        if exact is not None and not _same_form(like, exact):
+            exact = None
+        if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
+            found = tuple(self._jittered(like, inputs, seed, until))
+            if found:
+                return exact, found
+        mixing = Mixes()
+        with mixing:
+            self._again(self.model, inputs, seed)
+        return exact, tuple(self._moved(like, inputs, seed, until)) if mixing.found else ()
+
+    @property
+    def affordable(self) -> bool:
+        """Whether later trials may have float64."""
+        return self._affordable
+
+    def as_written(self, inputs: list[Any], seed: int) -> Any:
+        """The outputs as written, for a copy of the inputs; None where it raises."""
+        return self._again(self.model, _copied(inputs), seed)
+
+    def in_float64(self, inputs: list[Any], seed: int) -> Any:
+        """The outputs in float64, however long that takes; None where it has none."""
+        return self._again(self._double, inputs, seed) if self._made_double() else None
+
+    def _has_double(self, inputs: list[Any]) -> bool:
+        return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
+
+    def _again(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
+        """The outputs for a copy of the inputs, widened where the model is; None where it raises."""
+        assert model is not None
+        given = [_doubled(value) for value in inputs] if model is self._double else _copied(inputs)
+        seed_everything(seed)
+        try:
+            return self._call(model, given)
+        except (ReferenceRaised, RuntimeError) as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                torch.cuda.empty_cache()
+            return None
+
+    def _jittered(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
+        for count, units in enumerate(SCALES):
+            if count >= FEWEST_OTHERS and time.monotonic() > until:
+                return
+            mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
+            with mode:
+                outputs = self._again(self._double, inputs, seed)
+            if not mode.noisy:
+                return
+            if outputs is not None and _same_form(like, outputs):
+                yield Other(outputs, units)
+
+    def _moved(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
+        for count, units in enumerate(SCALES):
+            if count >= FEWEST_OTHERS and time.monotonic() > until:
+                return
+            outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed)
+            if outputs is not None and _same_form(like, outputs):
+                yield Other(outputs, units)
+
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Parameters and buffers of the reference by name: dtype and shape."""
-        named = [*self.model.named_parameters(), *self.model.named_buffers()]
+        named = self.weights().items()
         return {name: (str(value.dtype).removeprefix("torch."), tuple(value.shape)) for name, value in named}
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Parameters and buffers of the reference by name, as they are now."""
+        return dict([*self.model.named_parameters(), *self.model.named_buffers()])
 
     def _doubled(self, inputs: list[Any]) -> list[Any] | None:
         """The inputs in float64, and the model beside; None where float64 is not to be had, or not affordable."""
-        if not self._affordable or 2 * _size_in_double(inputs) > FLOAT64_BYTES:
+        if not self._affordable or 2 * _size_in_double(inputs) > FLOAT64_BYTES or not self._made_double():
             return None
-        if self._double is None:
+        return [_doubled(value) for value in inputs]
+
+    def _made_double(self) -> bool:
+        """Whether there is a model in float64; makes it."""
+        if self._double is None and self._possible:
             try:
                 self._double = copy.deepcopy(self.model).double()
             except (RuntimeError, TypeError):  # some models cannot be copied
-                self._affordable = False
-                return None
-        return [_doubled(value) for value in inputs]
+                self._possible = False
+        return self._double is not None
 
     def _in_double(self, doubled: list[Any], like: Any, seed: int, *, quick: bool) -> Any:
         """The outputs for `doubled`; None where float64 does not compute the same function."""
@@ -114,14 +201,28 @@ class Oracle:
         try:
             result = self._call(self._double, doubled)
         except (ReferenceRaised, RuntimeError):  # models that fix a dtype inside cannot run in float64
-            self._affordable = False
+            self._affordable = self._possible = False
             return None
         if self._problem.device.type == "cuda":
             torch.cuda.synchronize()
         self._double_s = time.monotonic() - started
         self._affordable = self._double_s <= FLOAT64_SECONDS
-        self._same_function = (quick and self._same_function) or _close_enough(like, result)
+        self._same_function = (quick and self._same_function) or (
+            _same_form(like, result) and (_apart(like, result) <= NEAR or self._explained(like, result, doubled, seed))
+        )
         return result if self._same_function else None
+
+    def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> bool:
+        """Whether rounding moves the outputs as far as the reference as written is off.
+
+        A reference that draws random numbers draws others in float64, and has none of that.
+        """
+        if self.changes_inputs or not _is_float32([like, list(self.model.parameters())]):
+            return False
+        other = next(self._jittered(like, inputs, seed, until=0.0), None)
+        if other is None:
+            return False
+        return _apart(like, exact, like) <= EXPLAINED / other.units * _apart(other.outputs, exact, like)
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         try:
@@ -156,38 +257,59 @@ def _size_in_double(value: Any) -> int:
     return sum(leaf.numel() * (16 if leaf.is_complex() else 8) for leaf in leaves(value))
 
 
-def _close_enough(like: Any, exact: Any) -> bool:
-    """Whether float64 computes the same function: a reference that draws random numbers does not."""
+NEAR = 0.05
+"""Where the reference as written is off by more than this share of its outputs rounding has to explain it."""
+
+
+def _copied(inputs: list[Any]) -> list[Any]:
+    return [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+
+
+def _is_float32(value: Any) -> bool:
+    """Whether every float in a nested value is of float32."""
+    return all(leaf.dtype == torch.float32 for leaf in leaves(value) if leaf.is_floating_point() or leaf.is_complex())
+
+
+def _same_form(like: Any, other: Any) -> bool:
+    """Whether two outputs have one structure, and tensors of equal shapes and of kinds that can be compared."""
     if isinstance(like, torch.Tensor):
-        return isinstance(exact, torch.Tensor) and like.shape == exact.shape and _near(like, exact)
+        return (
+            isinstance(other, torch.Tensor)
+            and like.shape == other.shape
+            and like.layout is torch.strided is other.layout
+            and like.is_floating_point() == other.is_floating_point()
+            and like.is_complex() == other.is_complex()
+        )
     if isinstance(like, dict):
         return (
-            isinstance(exact, dict)
-            and like.keys() == exact.keys()
-            and all(_close_enough(like[key], exact[key]) for key in like)
+            isinstance(other, dict)
+            and like.keys() == other.keys()
+            and all(_same_form(like[key], other[key]) for key in like)
         )
     if isinstance(like, list | tuple):
         return (
-            isinstance(exact, list | tuple)
-            and len(like) == len(exact)
-            and all(_close_enough(one, other) for one, other in zip(like, exact, strict=True))
+            isinstance(other, list | tuple)
+            and len(like) == len(other)
+            and all(_same_form(one, another) for one, another in zip(like, other, strict=True))
         )
-    return type(like) is type(exact)
+    return type(like) is type(other)
 
 
-def _near(like: torch.Tensor, exact: torch.Tensor) -> bool:
-    if like.layout is not torch.strided or exact.layout is not torch.strided:
-        return False
-    if like.is_complex() and exact.is_complex():
-        like, exact = torch.view_as_real(like.resolve_conj()), torch.view_as_real(exact.resolve_conj())
-    if like.is_floating_point() != exact.is_floating_point() or like.is_complex() != exact.is_complex():
-        return False
-    if not like.is_floating_point():
-        return True  # integers are compared with the reference as written
+def _apart(one: Any, other: Any, of: Any = None) -> float:
+    """The largest ratio, of all outputs, of what two are apart in all and the size of `of`, or of the second."""
+    sizes = other if of is None else of
+    return max((_ratio(*three) for three in zip(*map(leaves, (one, other, sizes)), strict=True)), default=0.0)
+
+
+def _ratio(one: torch.Tensor, other: torch.Tensor, of: torch.Tensor) -> float:
+    if one.is_complex():
+        one, other, of = (torch.view_as_real(value.resolve_conj()) for value in (one, other, of))
+    if not one.is_floating_point():
+        return 0.0  # integers are compared with the reference as written
     apart = size = 0.0
-    for _, parts in pieces(like, exact):
-        written, right = (part.double() for part in parts)
-        both = written.isfinite() & right.isfinite()
-        apart += float((written - right).abs().masked_fill(~both, 0.0).sum())
+    for _, parts in pieces(one, other, of):
+        mine, theirs, right = (part.double() for part in parts)
+        both = mine.isfinite() & theirs.isfinite()
+        apart += float((mine - theirs).abs().masked_fill(~both, 0.0).sum())
         size += float(right.abs().masked_fill(~both, 0.0).sum())
-    return apart <= 0.05 * size + 1e-30
+    return apart / (size + 1e-30)

@@ -5,6 +5,7 @@ import traceback
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,22 @@ class LoadedProblem:
             raise
         except Exception as error:
             where = line_in(self.title, error)
-            raise ProblemError(f"problem {self.title}: {what} raised {type(error).__name__}{where}: {error}") from error
+            raise ProblemError(
+                f"problem {self.title}: {what} raised {type(error).__name__}{where}: {error}{_lacking(error)}"
+            ) from error
+
+
+_HUBS = ("transformers", "huggingface_hub", "timm", "diffusers")
+
+
+def _lacking(error: BaseException) -> str:
+    """What to do where a package is missing, or weights that a library for a hub looks for; "" for other errors."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"; the package {error.name.partition('.')[0]} has to be installed where the harness is"
+    places = {part for frame in traceback.extract_tb(error.__traceback__) for part in Path(frame.filename).parts}
+    if isinstance(error, OSError) and places & set(_HUBS):
+        return "; weights of a hub have to lie in its cache on this machine beforehand (HF_HOME)"
+    return ""
 
 
 def line_in(title: str, error: BaseException) -> str:
@@ -120,7 +136,9 @@ def load_problem(
         exec(compile(source, f"{title}.py", "exec"), module.__dict__)
     except Exception as error:
         where = line_in(title, error)
-        raise ProblemError(f"problem {title} cannot be executed: {type(error).__name__}{where}: {error}") from error
+        raise ProblemError(
+            f"problem {title} cannot be executed: {type(error).__name__}{where}: {error}{_lacking(error)}"
+        ) from error
     if missing := form.lacking(vars(module)):
         raise ProblemError(f"problem {title} defines no {' and no '.join(missing)}: see {form.layout}")
     return LoadedProblem(

@@ -52,14 +52,14 @@ from harness.judge.subject import Subject
 from harness.judge.timing import Plan
 from harness.judge.worker_conversation import BuildRefused, Conversation, conversing
 from harness.judge.worker_subject import WorkerSubject
-from harness.judge.workload_sizes import sized
+from harness.judge.workload_sizes import original_sizes, sized
 from harness.sandbox import Policy, Worker, Zygote
 from harness.schema.audit import Audit
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
 from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxReport
-from harness.schema.verdict import Correct, Failed, Rejected, Verdict
+from harness.schema.verdict import Correct, Failed, Rejected, Verdict, Wrong
 from harness.settings import Settings
 from harness.transport import Channel, Closed
 from harness.transport.worker_messages import Load, Loaded
@@ -227,8 +227,26 @@ class JudgeProcess:
                 judgement = judgement.model_copy(
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
+        judgement = self._at_original_size(job, judgement)
         outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
         return self._judge_once(job) if outside else judgement
+
+    def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
+        """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.
+
+        Only being correct there counts: the original batch may be more than this machine gets through.
+        """
+        verdict = judgement.verdict
+        if not (isinstance(verdict, Wrong) or (isinstance(verdict, Failed) and verdict.reason == "exception")):
+            return judgement
+        emulated = job.kind == "cpu-emulated"
+        wanted = job.settings.workload
+        sizes = original_sizes(job.problem, wanted, judgement.workload, job.source, emulated=emulated)
+        if sizes is None:
+            return judgement
+        larger = job.model_copy(update={"settings": job.settings.model_copy(update={"workload": sizes})})
+        again = self._judge_once(larger)
+        return again if isinstance(again.verdict, Correct | Rejected) else judgement
 
     def _judge_unless_short(self, job: Job) -> Judgement | None:
         """None where the device's memory did not suffice, for the candidate or for the judge."""
@@ -253,7 +271,12 @@ class JudgeProcess:
             f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
         )
 
-    def _judge_once(self, job: Job, *, alone: bool = False) -> Judgement:
+    def _judge_once(self, job: Job, *, alone: bool = False, by_name: bool = False) -> Judgement:
+        """One judgement by a worker of its own; a second by another, where the first draws weights otherwise.
+
+        That one is given the reference's by name, under other seeds. It knows nothing of the first, whose verdict
+        stands unless the second is better.
+        """
         settings = job.settings
         emulated = BACKENDS[job.kind].emulates
         problem, workload = self._sized(job.problem, settings, emulated=emulated)
@@ -282,8 +305,10 @@ class JudgeProcess:
                     None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                     audit=known,
                     bench=self._bench,
-                    plan=self._plan(settings, free_bytes, alone=alone, emulated=emulated),
+                    plan=self._plan(settings, free_bytes, alone=alone),
                     tolerance=settings.tolerance,
+                    orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
+                    by_name=by_name,
                 )
             except BuildRefused as no:
                 return failed_early(verdict=Failed(stage="build", reason=no.reason, detail=no.detail, log=no.log))
@@ -312,6 +337,9 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
+        if finding.other_weights:
+            again = self._judge_once(job, alone=alone, by_name=True)
+            return judgement if isinstance(again.verdict, Wrong | Failed) else again
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 
     def _learn_rates(self, settings: Settings) -> None:
@@ -321,7 +349,7 @@ class JudgeProcess:
             self._hardware.rates(settings.precision)
             self._lock.release()
 
-    def _plan(self, settings: Settings, free_bytes: int, *, alone: bool, emulated: bool) -> Plan:
+    def _plan(self, settings: Settings, free_bytes: int, *, alone: bool) -> Plan:
         return Plan(
             budget_s=settings.timing_s,
             quick=settings.timing == "quick",
@@ -329,7 +357,6 @@ class JudgeProcess:
             memory_bytes=0 if alone else free_bytes,
             singles=self._hardware.apart,
             trace=settings.traced,
-            orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
         )
 
     def _wait(self) -> dict[str, float]:

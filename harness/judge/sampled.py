@@ -18,7 +18,10 @@ def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:
     contents, which a comparison names as what it is.
     """
     actual, like, exact = _narrowed(output, expected.like, expected.exact)
-    return actual, replace(expected, like=like, exact=exact)
+    others = tuple(
+        replace(other, outputs=_narrowed(output, expected.like, other.outputs)[2]) for other in expected.others
+    )
+    return actual, replace(expected, like=like, exact=exact, others=others)
 
 
 def _narrowed(actual: Any, like: Any, exact: Any) -> tuple[Any, Any, Any]:
@@ -42,7 +45,7 @@ def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, 
         laid_out = torch.empty_strided(actual.shape, actual.strides, dtype=like.dtype, device="meta")
         return laid_out, like, exact
     places = actual.places.to(like.device)
-    if not like.dim():  # of no dimensions there is nothing to index
+    if not like.dim():  # a single number has no index
         return actual.values.to(like.device), like.reshape(1)[places], exact.reshape(1)[places]
     index = torch.unravel_index(places, like.shape)
     return actual.values.to(like.device), like[index], exact[index]

@@ -79,6 +79,12 @@ class Subject(Protocol):
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Build the model anew under `seed`; its parameters and buffers by name: dtype and shape."""
 
+    weights: Mapping[str, str]
+    """Of what `construct` built, a digest of some elements by name (`values.sample_of`). A claim, and no more."""
+
+    def take_weights(self, weights: dict[str, Any]) -> None:
+        """Copy tensors over the model's parameters and buffers of these names."""
+
     def attach(self, sets: InputSets) -> None:
         """Lay the slots of `sets` before the subject, in place of those before."""
 

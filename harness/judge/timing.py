@@ -108,8 +108,7 @@ class Plan:
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
     the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
-    one gives its own back before the other's turn. `orders_s`: seconds to spend on calling the trials of an emulated
-    candidate again, with the threads of its kernels in other orders; 0 for those that are not emulated.
+    one gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
@@ -118,7 +117,6 @@ class Plan:
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
     quick: bool = False
-    orders_s: float = 0.0
 
 
 class Device(Protocol):

@@ -69,6 +69,7 @@ from harness.transport.worker_messages import (
     Released,
     Take,
     Taken,
+    TakeWeights,
     Traced,
 )
 from harness.transport.worker_messages import Trace as TraceCalls
@@ -132,11 +133,12 @@ class WorkerSubject:
         self._copied_bytes = 0
         self._driver = Driver() if device.type == "cuda" else None
         self.substitutions: tuple[str, ...] = ()
+        self.weights: abc.Mapping[str, str] = {}
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared_arguments()
+        arguments, arena = self._shared(self._init_arguments)
         answer = self._talk.ask(
             Construct(
                 seed=seed,
@@ -149,7 +151,12 @@ class WorkerSubject:
             seconds=self._call_s,
         )
         self._was_called = False
+        self.weights = {entry.name: entry.sample for entry in answer.parameters}
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
+
+    def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
+        values, arena = self._shared(weights)
+        self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
         self._thaw()
@@ -455,8 +462,8 @@ class WorkerSubject:
             os.close(descriptor)
         return self._arenas, answer.base
 
-    def _shared_arguments(self) -> tuple[Value, int | None]:
-        """The constructor's arguments; tensors among them go into a host arena of their own."""
+    def _shared(self, given: Any) -> tuple[Value, int | None]:
+        """A nested value for the worker; tensors in it go into a host arena of their own."""
         found: list[torch.Tensor] = []
         cursor = 0
 
@@ -471,7 +478,7 @@ class WorkerSubject:
                 offset=offset,
             )
 
-        arguments = encode(self._init_arguments, place)
+        arguments = encode(given, place)
         if not found:
             return arguments, None
         arena = HostArena(cursor)

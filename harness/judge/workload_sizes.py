@@ -1,6 +1,7 @@
 """Sizes: the workload a problem is run at. What is too large for a CPU has a reduced batch, and the record says so."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ EMULATED_ELEMENTS = 1 << 18
 """Input elements of one call that an emulated kernel gets through in milliseconds."""
 CPU_ELEMENTS = 1 << 22
 """Input elements of one call, 17 MB in float32, that two busy cores get through in some 10 ms."""
+LARGER = 16
+"""A candidate that fails at the reduced batch and may be made for the original one is tried at that where a call's
+inputs have at most so many times the elements of a reduced one."""
 _LEAST_BATCH = 2
 
 
@@ -37,6 +41,24 @@ def sized(
     reduced = max(_LEAST_BATCH, math.floor(batch * most / elements))
     source, workload = apply_settings(problem, {**wanted, BATCH: reduced})
     return source, workload.model_copy(update={"reduced": True})
+
+
+def original_sizes(
+    problem: Problem, wanted: Mapping[str, int | float], workload: Workload, candidate: str, *, emulated: bool
+) -> dict[str, int | float] | None:
+    """The settings under which a candidate may be right that failed at a reduced batch: those of the original one.
+
+    None where the batch was not reduced, the candidate's source nowhere has the original number, or that is too large.
+    """
+    if not workload.reduced:
+        return None
+    batch = workload.original[BATCH]
+    if not re.search(rf"(?<![\w.]){batch}(?![\w.])", candidate):
+        return None
+    sizes = {**wanted, BATCH: batch}
+    source, _ = apply_settings(problem, sizes)
+    most = EMULATED_ELEMENTS if emulated else CPU_ELEMENTS
+    return sizes if _input_elements(problem, source) <= LARGER * most else None
 
 
 def _input_elements(problem: Problem, source: str) -> int:

@@ -2,6 +2,15 @@
 
 from harness.schema.base import Frozen
 from harness.schema.flag import Flag
+from harness.schema.verdict import OracleName
+
+
+class OwnError(Frozen):
+    """How far the reference as written is off on a kind of inputs: its largest error over its mean size."""
+
+    kind: str
+    relative: float
+    oracle: OracleName
 
 
 class Audit(Frozen):
@@ -11,7 +20,8 @@ class Audit(Frozen):
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed. `fixed`: what
     `get_inputs` draws is the same each time; `fixed_integers`: places of inputs of whole numbers that are, and are in
-    no order, so that they may be put in another.
+    no order, so that they may be put in another. `unstable` is the share of an output that rounding alone moves by
+    half of its size or more. `own_errors` are those of kinds of which no trial can afford float64.
     """
 
     findings: tuple[Flag, ...] = ()
@@ -23,6 +33,8 @@ class Audit(Frozen):
     output_bytes: int = 0
     flops: int = 0
     call_s: float = 0.0
+    unstable: float = 0.0
+    own_errors: tuple[OwnError, ...] = ()
 
     @property
     def warns(self) -> bool:

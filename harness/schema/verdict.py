@@ -54,29 +54,40 @@ class Mismatch(Frozen):
     tolerance: float
 
 
+OracleName = Literal["float64", "float64-rows", "float64-host", "moved-inputs", "as-written"]
+"""By what it is known how far the reference as written is off: float64 in the trial itself; before, of the whole, of
+some rows, on the host; what inputs moved by one step of their type do; or nothing, and it is taken at its word."""
+
+
 class ErrorSummary(Frozen):
     """How far the correct outputs were from float64: the largest error over all trials.
 
     `relative` is max |actual - expected| / mean |expected| over an output; `reference_relative` the same figure for
-    the reference as written; `of_tolerance` the largest share of the allowed error that was used up (1 = all).
+    the reference as written; `of_tolerance` the largest share of the allowed error that was used up (1 = all). `oracle`
+    is the weakest that any trial was held to, timed rounds apart.
     """
 
     relative: float
     reference_relative: float
     of_tolerance: float
+    oracle: OracleName = "float64"
 
 
 class Correct(Frozen):
     """Every trial agreed. `trials` counts the calls whose outputs were compared, timed rounds included.
 
     `repeatable` says whether two calls on equal inputs gave equal bits or only agreed within the tolerance; None
-    where that was not tried.
+    where that was not tried. `left_out` names kinds of inputs on which it was out of tolerance and nothing can be told:
+    rounding alone moves most of the reference's output there. `weights`: a candidate has those of the reference by
+    drawing them from the same seed, or was given them by name, because it draws those of the same names otherwise.
     """
 
     kind: Literal["correct"] = "correct"
     trials: int
     error: ErrorSummary | None = None
     repeatable: Literal["bitwise", "within-tolerance"] | None = None
+    left_out: tuple[str, ...] = ()
+    weights: Literal["by-seed", "by-name"] = "by-seed"
 
 
 class Wrong(Frozen):

@@ -73,6 +73,17 @@ class Construct(Frozen):
     compile_mode: CompileMode | None = None
 
 
+class TakeWeights(Frozen):
+    """Copy these tensors, by name, over the model's parameters and buffers, and unmap the arena that they lie in.
+
+    Answer: `Taken` or `Raised`.
+    """
+
+    say: Literal["take-weights"] = "take-weights"
+    values: Value
+    arena: int | None
+
+
 class Prepare(Frozen):
     """Lay the inputs of slots 0..n-1 over the arena. Answer: `Prepared`."""
 
@@ -181,9 +192,12 @@ class Attached(Frozen):
 
 
 class ParameterShape(Frozen):
+    """`sample` is a digest of some of its elements (`values.sample_of`): a worker's claim, which decides nothing."""
+
     name: str
     dtype: str
     shape: tuple[int, ...]
+    sample: Annotated[str, Field(max_length=64)] = ""
 
 
 class Constructed(Frozen):
@@ -328,7 +342,19 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load | Built | Attach | Construct | Prepare | Take | Attend | Go | Describe | Release | Trace | Detach,
+    Load
+    | Built
+    | Attach
+    | Construct
+    | TakeWeights
+    | Prepare
+    | Take
+    | Attend
+    | Go
+    | Describe
+    | Release
+    | Trace
+    | Detach,
     Field(discriminator="say"),
 ]
 Answer = Annotated[

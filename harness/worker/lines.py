@@ -127,12 +127,8 @@ class _Reader:
         return value - (1 << bits) if value >> (bits - 1) else value
 
 
-def _unit(data: bytes, at: int, end: int) -> Iterator[Row]:
-    (header,) = struct.unpack_from("<I", data, at)
-    program = at + 4 + header
-    step, _, _, line_base, line_range, opcode_base = struct.unpack_from("<BBBbBB", data, at + 4)
-    lengths = [0, *data[at + 10 : at + 9 + opcode_base]]
-    reader = _Reader(data, at + 9 + opcode_base)
+def _names(reader: _Reader) -> list[str]:
+    """The names of the files that a unit's rows number, without their folders; 0 has none."""
     while reader.string():  # include directories
         pass
     files = [""]
@@ -140,6 +136,16 @@ def _unit(data: bytes, at: int, end: int) -> Iterator[Row]:
         files.append(name.rsplit("/", 1)[-1])
         for _ in range(3):
             reader.uleb()
+    return files
+
+
+def _unit(data: bytes, at: int, end: int) -> Iterator[Row]:
+    (header,) = struct.unpack_from("<I", data, at)
+    program = at + 4 + header
+    step, _, _, line_base, line_range, opcode_base = struct.unpack_from("<BBBbBB", data, at + 4)
+    lengths = [0, *data[at + 10 : at + 9 + opcode_base]]
+    reader = _Reader(data, at + 9 + opcode_base)
+    files = _names(reader)
     reader.at = program
     yield from _Program(reader, files, lengths, step, line_base, line_range).rows(end)
 

@@ -23,7 +23,7 @@ from harness.errors import ProtocolError
 from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
 from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
-from harness.transport.values import TensorValue, decode, digest_of_plain, encode
+from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of
 from harness.transport.worker_messages import (
     REQUEST,
     Attach,
@@ -53,6 +53,7 @@ from harness.transport.worker_messages import (
     Released,
     Take,
     Taken,
+    TakeWeights,
     Trace,
     Traced,
 )
@@ -124,6 +125,7 @@ class Server:
             Construct: self._construct,
             Prepare: self._prepare,
             Take: self._take,
+            TakeWeights: self._take_weights,
             Attend: self._attend,
             Go: self._go,
             Describe: self._describe,
@@ -226,6 +228,24 @@ class Server:
         self._model = None
         self._model = _blame("construct", construct)
         return Constructed(parameters=_blame("construct", lambda: _parameters(self._model)))
+
+    def _take_weights(self, request: TakeWeights) -> Taken:
+        values = decode(request.values, self._tensor_in(request.arena))
+
+        def take() -> Taken:
+            named = dict([*self._model.named_parameters(), *self._model.named_buffers()])
+            with torch.no_grad():
+                for name, value in values.items():
+                    named[name].copy_(value)
+                if self._device.type == "cuda":
+                    _synchronize()
+            values.clear()
+            if request.arena is not None:
+                del self._bases[request.arena]
+                self._arenas.pop(request.arena).close()
+            return Taken()
+
+        return _blame("construct", take)
 
     def _tensor_in(self, arena: int | None) -> Callable[[TensorValue], torch.Tensor]:
         raw = None if arena is None else self._arenas[arena].bytes()
@@ -399,7 +419,12 @@ def _own_copy(artifact: Artifact, descriptors: Sequence[int]) -> Artifact:
 def _parameters(model: Any) -> tuple[ParameterShape, ...]:
     named = [*model.named_parameters(), *model.named_buffers()]
     return tuple(
-        ParameterShape(name=name, dtype=str(value.dtype).removeprefix("torch."), shape=tuple(value.shape))
+        ParameterShape(
+            name=name,
+            dtype=str(value.dtype).removeprefix("torch."),
+            shape=tuple(value.shape),
+            sample=sample_of(value),
+        )
         for name, value in named
     )
 

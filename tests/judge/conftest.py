@@ -15,7 +15,7 @@ from harness.judge.problem import load_problem
 from harness.judge.subject import Round, Trace
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
-from harness.transport.values import decode
+from harness.transport.values import decode, sample_of
 from harness.transport.worker_messages import Order
 
 
@@ -29,12 +29,22 @@ class FunctionSubject:
         self._outputs: list[Any] = []
         self.rounds = 0
         self.orders: list[Order] = []
+        self.weights: Mapping[str, str] = {}
         self.looked_at: list[Mapping[int, Sequence[Any]]] = []
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         self._model = self._build(seed)
-        named = self._model.named_parameters() if isinstance(self._model, torch.nn.Module) else ()
+        model = self._model
+        named = [*model.named_parameters(), *model.named_buffers()] if isinstance(model, torch.nn.Module) else ()
+        self.weights = {name: sample_of(value) for name, value in named}
         return {name: (str(value.dtype).removeprefix("torch."), tuple(value.shape)) for name, value in named}
+
+    def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
+        assert isinstance(self._model, torch.nn.Module)
+        named = dict([*self._model.named_parameters(), *self._model.named_buffers()])
+        with torch.no_grad():
+            for name, value in weights.items():
+                named[name].copy_(value)
 
     def attach(self, sets: InputSets) -> None:
         raw = sets.arena.bytes()
@@ -117,7 +127,15 @@ def bench() -> Bench:
 def judge_function(bench: Bench) -> Callable[..., Finding]:
     """Judge a Python function or a factory of models against a problem's source, timed if asked."""
 
-    def run(source: str, forward: Any, *, timed: bool = False, models: bool = False, looked_at: Any = None) -> Finding:
+    def run(
+        source: str,
+        forward: Any,
+        *,
+        timed: bool = False,
+        models: bool = False,
+        looked_at: Any = None,
+        by_name: bool = False,
+    ) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)
         candidate.looked_at = candidate.looked_at if looked_at is None else looked_at
@@ -127,7 +145,13 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
             yield FunctionSubject(lambda seed: problem.model(seed, problem.init_arguments()))
 
         return judge(
-            problem, candidate, reference if timed else None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.2)
+            problem,
+            candidate,
+            reference if timed else None,
+            audit=audit(problem),
+            bench=bench,
+            plan=Plan(budget_s=0.2),
+            by_name=by_name,
         )
 
     return run
@@ -141,7 +165,7 @@ def judge_in_orders(bench: Bench) -> Callable[..., tuple[Finding, list[Order]]]:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(lambda seed: lambda *inputs: answer(*inputs, candidate.orders[-1]))
         finding = judge(
-            problem, candidate, None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.1, orders_s=orders_s)
+            problem, candidate, None, audit=audit(problem), bench=bench, plan=Plan(budget_s=0.1), orders_s=orders_s
         )
         return finding, candidate.orders
 

@@ -47,3 +47,14 @@ def test_kept_elements_of_memory_that_is_shared_are_no_output_where_the_referenc
     assert verdict(expanded, right).reason == "structure"
     assert isinstance(verdict(expanded, torch.ones(5, 1).expand(5, 7)), Agreement)
     assert isinstance(verdict(Sampled((5, 7), torch.tensor([3, 9]), torch.ones(2), (1, 5)), right), Agreement)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.int64])
+def test_a_single_number_is_an_output_like_any(dtype):
+    right = torch.tensor(3.0).to(dtype)
+    kept = Sampled((), torch.zeros(1, dtype=torch.int64), right.reshape(1).clone())
+    wrong = Sampled((), torch.zeros(1, dtype=torch.int64), torch.tensor([6.0]).to(dtype))
+    for like in (right, right.reshape(1)):
+        shape = tuple(like.shape)
+        assert isinstance(verdict(Sampled(shape, kept.places, kept.values), like), Agreement)
+        assert verdict(Sampled(shape, wrong.places, wrong.values), like).reason == "values"

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import InputError, ProblemError
-from harness.judge.workload_sizes import BATCH, CPU_ELEMENTS, EMULATED_ELEMENTS, sized
+from harness.judge.workload_sizes import BATCH, CPU_ELEMENTS, EMULATED_ELEMENTS, original_sizes, sized
 
 
 def test_without_emulation_nothing_is_reduced(problem):
@@ -76,3 +76,31 @@ def test_what_is_too_large_for_a_cpu_is_reduced_there_too_and_nowhere_else(probl
     assert not sized(large, {}, emulated=False)[1].reduced
     assert not sized(large, {BATCH: 4096}, emulated=False, on_cpu=True)[1].reduced
     assert not sized(problem("batch_size = 64\ndim = 1024\n"), {}, emulated=False, on_cpu=True)[1].reduced
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("h = torch.zeros(4096, 8)", True),
+        ("h = x.new_zeros(40960)", False),
+        ("h = 1.4096", False),
+        ("B4096 = 1", False),
+    ],
+)
+def test_a_candidate_that_names_the_original_batch_may_be_tried_at_it(problem, text, named):
+    asked = problem()
+    _, workload = sized(asked, {}, emulated=True)
+    sizes = original_sizes(asked, {}, workload, text, emulated=True)
+    assert sizes == ({BATCH: 4096} if named else None)
+
+
+def test_what_is_far_too_large_is_not_tried_at_its_original_size(problem):
+    asked = problem("batch_size = 4096\ndim = 1 << 20\n")
+    _, workload = sized(asked, {}, emulated=True)
+    assert original_sizes(asked, {}, workload, "4096", emulated=True) is None
+
+
+def test_what_was_not_reduced_is_not_tried_again(problem):
+    asked = problem()
+    _, workload = sized(asked, {BATCH: 4096}, emulated=True)
+    assert original_sizes(asked, {BATCH: 4096}, workload, "4096", emulated=True) is None

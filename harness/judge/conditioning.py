@@ -1,0 +1,282 @@
+"""Conditioning: how far rounding alone moves the outputs of the reference.
+
+Where an output jumps (a sign, an argmax, a threshold) or cancels (the mean of normalised values) two honest kernels
+that add in another order differ by more than any tolerance. So, once a candidate is out of tolerance, the reference is
+computed a few times more with its rounding falling otherwise. An element that moves then may be off by what it moved;
+all others are held as ever. What is well-conditioned gains nothing by it.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from harness.judge.accumulation import (
+    CONVOLUTIONS,
+    MOVES,
+    NORMS,
+    PRODUCTS,
+    UNIT,
+    of_convolution,
+    of_product,
+    of_sum,
+)
+from harness.judge.rounding import mixes
+from harness.judge.tensors import leaves, pieces
+
+SCALES = (4.0, 1.0, 4.0, 1.0, 4.0, 4.0, 4.0)
+"""Units of rounding that each sample is computed with. What jumps within one unit does so in nearly all of four."""
+EXPLAINED = 8.0
+"""Where the reference as written is off by more than so many times what one unit of rounding moves, something else than
+rounding makes it differ from float64."""
+FACTOR = 6.0
+"""An element that moves may be off by so many times what it moved in the worst sample, for each unit of rounding."""
+CHANCE = 10.0
+"""Where noise is of one size the worst of eight samples is hardly anywhere less than a tenth of the median: an element
+that moves by a tenth of the median is taken to move by all of it."""
+WIDEST = 2.0
+"""And by no more than so many times what any element of the output moved."""
+ILL = 10.0
+"""An element counts as moved where `FACTOR` times its move is more than so many tolerances."""
+MISSED = 3.0
+"""Elements that none of n samples moved, and another would: Good's estimate (Biometrika 40, 1953) is the number that
+exactly one of them moved, over n. So many times as many are forgiven."""
+LOST, MOST = 0.5, 0.5
+"""Of an element that may be off by this share of its size and the mean nothing can be told, and so of a trial in which
+more than this share of an output is lost."""
+LONGEST = 4096
+"""Nobody adds more terms in one row than this who cares for rounding: of longer sums the noise grows no further."""
+
+_SPREADS = frozenset({"var", "var_mean", "std", "std_mean", "linalg_vector_norm", "norm"})
+_TYPICAL = 1 << 16  # elements that a median is taken of
+
+
+@dataclass(frozen=True)
+class Other:
+    """What the reference says where its rounding falls otherwise, by so many units of it."""
+
+    outputs: Any
+    units: float
+
+
+class Jittered(TorchDispatchMode):
+    """While it is entered, every operator in float64 leaves behind so many `units` of float32 rounding, at random.
+
+    Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
+    whose rounding nobody wrote down it is taken to be a few units of the output. The operands of operators named
+    `coarse` are rounded to tf32 as well, as PyTorch does for convolutions on a GPU.
+    """
+
+    def __init__(self, seed: int, units: float, coarse: frozenset[str] = frozenset()) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._seed, self._units, self._coarse = seed, units, coarse
+        self.noisy = False
+        """Whether any operator rounded."""
+        self._chances: dict[torch.device, torch.Generator] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = func.overloadpacket.__name__
+        plain = name.rstrip("_") if torch.Tag.inplace in func.tags else name
+        if func.is_view or name in MOVES or plain in MOVES:
+            return func(*args, **(kwargs or {}))
+        centred = plain in NORMS or plain in _SPREADS
+        if centred and args and _wide(args[0]):  # what a mean is taken off may be all that a value was
+            args = (args[0] + self._noise(args[0]) * (self._units * UNIT) * args[0].abs(), *args[1:])
+        out = func(*args, **(kwargs or {}))
+        first = next((leaf for leaf in leaves(out) if _wide(leaf)), None)
+        if first is None or not first.numel() or bool((first == first.float()).all()):
+            return out
+        self.noisy = True
+        size = _size(plain, args, kwargs or {}, first)
+        if plain in self._coarse:
+            size += _of_tf32(plain, args, first)
+        noise = self._noise(first) * size
+        if plain in NORMS:  # a mean that is rounded shifts all that it is taken off
+            noise += self._noise(first.new_zeros(())) * UNIT * math.sqrt(float(first.square().mean()))
+        first.add_(noise * self._units)
+        return out
+
+    def _noise(self, like: torch.Tensor) -> torch.Tensor:
+        if like.device not in self._chances:  # torch's own generator may be what the reference draws from
+            self._chances[like.device] = torch.Generator(like.device).manual_seed(self._seed)
+        return torch.randn(like.shape, generator=self._chances[like.device], device=like.device, dtype=torch.float64)
+
+
+def _size(plain: str, args: Sequence[Any], kwargs: dict[str, Any], first: torch.Tensor) -> torch.Tensor:
+    """The root mean square of what one unit of rounding leaves in `first`."""
+    size: torch.Tensor = 2 * UNIT * first.abs()
+    if plain in PRODUCTS:
+        left, right = args[PRODUCTS[plain] : PRODUCTS[plain] + 2]
+        size += of_product(left, right, first)
+    elif plain in CONVOLUTIONS:
+        size += of_convolution(args)
+    elif plain in ("sum", "mean"):
+        terms = max(1, args[0].numel() // first.numel())
+        size += of_sum(args, kwargs, first, mean=plain == "mean") * min(1.0, math.sqrt(LONGEST / terms))
+    elif plain == "cumsum":
+        terms = min(LONGEST, args[0].shape[args[1]] if args[0].dim() else 1)
+        size += UNIT * math.sqrt(terms) * math.sqrt(float(first.square().mean()))
+    return size
+
+
+TF32 = 2.0**-11 * math.sqrt(2 / 3)
+"""The root mean square of what rounding two factors to ten bits leaves of a product, as a share of it."""
+
+
+def _of_tf32(plain: str, args: Sequence[Any], first: torch.Tensor) -> torch.Tensor:
+    """The root mean square of what is left where both operands of a product or a convolution are rounded to tf32."""
+    if plain in CONVOLUTIONS:
+        value, weight, _, *rest = args[:9]
+        squares = torch.convolution(value.square(), weight.square(), None, *rest)
+    else:
+        left, right = args[PRODUCTS[plain] : PRODUCTS[plain] + 2]
+        squares = (left.square() @ right.square()).reshape(first.shape)
+    return squares.clamp_min_(0.0).sqrt_().mul_(TF32)
+
+
+def in_tf32(device: torch.device) -> frozenset[str]:
+    """The operators that PyTorch computes in tf32 on a device, as it is set: by default convolutions on a GPU."""
+    if device.type != "cuda":
+        return frozenset()
+    convolutions = CONVOLUTIONS if torch.backends.cudnn.allow_tf32 else frozenset()
+    return convolutions | (frozenset(PRODUCTS) if torch.backends.cuda.matmul.allow_tf32 else frozenset())
+
+
+class Mixes(TorchDispatchMode):
+    """While it is entered, notes in `found` whether any operator adds or multiplies elements of one tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.found |= mixes(func) and any(leaf.is_floating_point() for leaf in leaves(list(args)))
+        return func(*args, **(kwargs or {}))
+
+
+def _wide(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+def forgiven(once: int, samples: int) -> int:
+    """How many elements that no sample moved may be off, where one sample alone moved `once` of them."""
+    return math.ceil(MISSED * once / samples) if once else 0
+
+
+def moved(inputs: Sequence[Any], seed: int, units: int) -> list[Any]:
+    """`inputs` with every real float moved by so many steps of its type, up or down, or left.
+
+    Which it is goes by the value, so that equal ones stay equal; zeros and what is not finite stay.
+    """
+    return [_moved(value, seed, units) if isinstance(value, torch.Tensor) else value for value in inputs]
+
+
+_BITS = {
+    torch.float64: torch.int64,
+    torch.float32: torch.int32,
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+}
+
+
+def _moved(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
+    if value.dtype not in _BITS or not value.numel():
+        return value
+    bits = value.contiguous().view(_BITS[value.dtype])
+    mixed = (bits.long() ^ seed) * 0x2545F4914F6CDD1D
+    step = (((mixed >> 40) & 0xFFFF) % 3 - 1) * units
+    changed = (bits + step.to(bits.dtype)).view(value.dtype)
+    keeps = (value == 0) | ~value.isfinite() | ~changed.isfinite() | (changed.sign() != value.sign())
+    return torch.where(keeps, value, changed.view(value.shape))
+
+
+@dataclass
+class Movable:
+    """The elements of one output that rounding moves, each sample counted with the reference as written.
+
+    `mean` is mean |exact|. `once` counts the elements that one sample alone moved so far, `lost` those of which nothing
+    can be told, `most` is what the others may be off by at most; `typical` is the median of how far elements move in
+    one unit, `widest` how far any moved in any sample.
+    """
+
+    rtol: float
+    mean: float
+    others: tuple[tuple[torch.Tensor, float], ...]
+    elements: int = 0
+    lost: int = 0
+    most: float = 0.0
+    once: int = 0
+    typical: float = 0.0
+    widest: float = 0.0
+
+    def __post_init__(self) -> None:
+        """One unit of the reference as written is always among the samples."""
+        self.units = (1.0, *(units for _, units in self.others))
+
+    def look(self, like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, limit: int) -> None:
+        """Count over all pieces."""
+        some: list[torch.Tensor] = []
+        for _, (written, want, *others) in self._pieces(like, exact, limit):
+            want = want.to(precision)
+            moves, alone = self.moves(want, [written, *others])
+            hit = self._counts(moves, want)
+            lost = hit & (FACTOR * moves > LOST * (want.abs() + self.mean))
+            for sample in (written, *others):
+                apart = (sample.to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
+                self.widest = max(self.widest, float(apart.max()))
+            self.elements += want.numel()
+            self.lost += int(lost.sum())
+            if bool((kept := hit & ~lost).any()):
+                self.most = max(self.most, FACTOR * float(moves[kept].max()))
+            self.once += int((hit & alone).sum())
+            found = moves[hit & moves.isfinite()]
+            some.append(found[:: max(1, found.numel() // _TYPICAL)])
+        finite = torch.cat(some)
+        self.typical = float(finite.median()) if finite.numel() else 0.0
+
+    def _pieces(
+        self, like: torch.Tensor, exact: torch.Tensor, limit: int
+    ) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
+        return pieces(like, exact, *(value for value, _ in self.others), limit=limit)
+
+    def moves(self, want: torch.Tensor, samples: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of a piece: how far one unit moves each element at most, and whether one sample alone moved it so far."""
+        most, second = torch.zeros_like(want), torch.zeros_like(want)
+        for sample, units in zip(samples, self.units, strict=True):
+            value = sample.to(want.dtype)
+            apart = (value - want).abs_().div_(units)
+            same = (value == want) | (value.isnan() & want.isnan())
+            apart = apart.masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+            second = torch.maximum(second, torch.minimum(most, apart))
+            most = torch.maximum(most, apart)
+        return most, most > FACTOR * second
+
+    def _counts(self, moves: torch.Tensor, want: torch.Tensor) -> torch.Tensor:
+        """Which elements count as moved."""
+        return FACTOR * moves > ILL * self.rtol * (want.abs() + self.mean)
+
+    def allowance(self, want: torch.Tensor, samples: Sequence[torch.Tensor]) -> torch.Tensor:
+        """What is added to the tolerance of each element of a piece: 0 where rounding does not move it."""
+        moves, _ = self.moves(want, samples)
+        still = ~self._counts(moves, want)
+        unknown = moves.isposinf()
+        least = (moves * CHANCE).clamp_max_(self.typical)
+        allowed = torch.maximum(moves, least).mul_(FACTOR).clamp_max_(WIDEST * self.widest)
+        return allowed.masked_fill_(unknown, math.inf).masked_fill_(still, 0.0)
+
+    @property
+    def forgiven(self) -> int:
+        """So many further elements may be off."""
+        return forgiven(self.once, len(self.units))
+
+    @property
+    def share(self) -> float:
+        """Of all elements the share that is lost."""
+        return self.lost / self.elements if self.elements else 0.0

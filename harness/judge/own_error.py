@@ -1,0 +1,221 @@
+"""Own error: how far the reference as written is off, where no trial can afford its float64.
+
+It is found out once a problem and kept with what else is known of it, so it may cost seconds: float64 as a whole,
+float64 of some rows where rows do not mix, that on the host, or what moving the inputs by one step of their type does.
+Each step is taken only where what was timed before says that it will end in time.
+"""
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from harness.judge.conditioning import moved
+from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.oracle import FLOAT64_BYTES, Oracle
+from harness.judge.tensors import leaves
+from harness.schema.audit import OwnError
+from harness.schema.verdict import OracleName
+
+BUDGET_S = 8.0
+"""All that is asked of one problem takes about so long at most; a single call may overrun it by what it takes."""
+SLICE_ELEMENTS = 1 << 21
+"""Inputs and outputs of the rows that are computed in float64 have so many elements together, or are one row."""
+FLOAT64_TIMES = 32.0
+"""A call in float64 is taken to need at most so many times what it needs as written."""
+HOST_FLOPS = 2e9
+"""Floating point operations that a host does in a second at the least."""
+DEVICE_SHARE = 0.5
+"""Of the free memory of a device float64 may take so much."""
+
+MOVES = 4
+"""So often inputs are moved."""
+
+_Rows = Callable[[Sequence[Any]], list[Any]]
+
+
+def own_errors(
+    oracle: Oracle, draws: dict[str, Callable[[], list[Any]]], *, call_s: float, flops: int, seconds: float = BUDGET_S
+) -> tuple[OwnError, ...]:
+    """The reference's own error for each kind of inputs of which it could be told, by the best oracle that had time.
+
+    `draws` gives inputs by kind. `call_s` and `flops` are those of one call. A kind on which the reference raises, is
+    not finite, or is so far off that rounding decides (`conditioning`) has none.
+    """
+    return tuple(_Asker(oracle, call_s, flops, time.monotonic() + seconds).ask(draws))
+
+
+class _Asker:
+    def __init__(self, oracle: Oracle, call_s: float, flops: int, deadline: float) -> None:
+        self._oracle, self._call_s, self._flops, self._deadline = oracle, call_s, flops, deadline
+        self._ways: dict[OracleName, Callable[[list[Any], Any], Expected | None]] = {
+            "float64": self._whole,
+            "float64-rows": self._of_rows,
+            "float64-host": self._on_host,
+            "moved-inputs": self._moved,
+        }
+        self._rows: _Rows | None = None
+        self._slice = slice(0, 0)
+        self._cost_s: dict[str, float] = {}
+
+    def ask(self, draws: dict[str, Callable[[], list[Any]]]) -> Iterator[OwnError]:
+        for kind, draw in draws.items():
+            if not self._in_time(2 * self._call_s):
+                return
+            inputs = draw()
+            like = self._oracle.as_written(inputs, 1)
+            if like is None or not all_finite(like):
+                continue
+            found = self._one(kind, inputs, like)
+            if found is not None:
+                yield found
+
+    def _one(self, kind: str, inputs: list[Any], like: Any) -> OwnError | None:
+        for name in list(self._ways):
+            started = time.monotonic()
+            expected = self._ways[name](inputs, like)
+            if expected is None:
+                del self._ways[name]  # what could not be done once is not tried again
+                continue
+            self._cost_s[name] = time.monotonic() - started
+            found = compare(expected.like, expected)
+            if isinstance(found, Disagreement):
+                return None
+            return OwnError(kind=kind, relative=found.reference_relative, oracle=name)
+        return None
+
+    def _in_time(self, seconds: float) -> bool:
+        return time.monotonic() + seconds < self._deadline
+
+    # ---- ways --------------------------------------------------------------------------------------------------
+
+    def _whole(self, inputs: list[Any], like: Any) -> Expected | None:
+        room = FLOAT64_BYTES
+        if any(leaf.is_cuda for leaf in leaves([inputs, like])):
+            room = int(DEVICE_SHARE * torch.cuda.mem_get_info()[0])
+        if 4 * 8 * _elements(inputs, like) > room or not self._in_time(self._expected_s("float64", self._call_s)):
+            return None
+        exact = self._oracle.in_float64(inputs, 1)
+        return None if exact is None else _held(like, exact)
+
+    def _of_rows(self, inputs: list[Any], like: Any) -> Expected | None:
+        if not self._in_time(self._expected_s("float64-rows", 2 * self._call_s / FLOAT64_TIMES)):
+            return None
+        if self._rows is None:
+            self._rows = self._unmixed(inputs, like)
+        if self._rows is None:
+            return None
+        some = self._rows(inputs)
+        exact = self._oracle.in_float64(some, 1)
+        return None if exact is None else _held(self._taken(like), exact)
+
+    def _on_host(self, inputs: list[Any], like: Any) -> Expected | None:
+        """Rows where they are known not to mix, else all of it; only where the device is another."""
+        if not any(leaf.is_cuda for leaf in leaves([inputs, like])):
+            return None
+        some = inputs if self._rows is None else self._rows(inputs)
+        share = _elements(some, None) / max(1, _elements(inputs, None))
+        if 8 * _elements(some, like) > FLOAT64_BYTES or not self._in_time(share * self._flops / HOST_FLOPS):
+            return None
+        try:
+            model = copy.deepcopy(self._oracle.model).double().cpu()
+            with torch.no_grad():
+                exact = model(*(value.double().cpu() if _real(value) else _to_host(value) for value in some))
+        except (RuntimeError, TypeError):  # one that cannot be copied, or names a device of its own
+            return None
+        return _held(_on_cpu(like if self._rows is None else self._taken(like)), exact)
+
+    def _moved(self, inputs: list[Any], like: Any) -> Expected | None:
+        """The worst of some moves: that of a single number may be none by chance."""
+        worst: tuple[float, Expected] | None = None
+        for seed in range(MOVES):
+            if not self._in_time(2 * self._call_s):
+                break
+            other = self._oracle.as_written(moved(inputs, seed * 0x5DEECE66D, 1), 1)
+            expected = None if other is None else _held(like, other, wide=False)
+            if expected is None:
+                return None
+            found = compare(like, expected)
+            apart = found.reference_relative if isinstance(found, Agreement) else math.inf
+            if worst is None or apart > worst[0]:
+                worst = apart, expected
+        return worst and worst[1]
+
+    def _expected_s(self, name: str, call_s: float) -> float:
+        return self._cost_s.get(name, FLOAT64_TIMES * call_s)
+
+    def _taken(self, outputs: Any) -> Any:
+        return _mapped(outputs, lambda leaf: leaf[self._slice])
+
+    def _unmixed(self, inputs: list[Any], like: Any) -> _Rows | None:
+        """What takes some rows of the inputs, so that the outputs are those of the rows alone; None where rows mix."""
+        if not (batch := _count(like)) or batch < 2 or not isinstance(inputs, list):
+            return None
+        wanted = max(1, min(batch // 2, SLICE_ELEMENTS * batch // max(1, _elements(inputs, like))))
+        start = (batch - wanted + 1) // 2  # of a scan the first rows alone are those of all
+        self._slice = taken = slice(start, start + wanted)
+        alike = [place for place, value in enumerate(inputs) if _rows_of(value) == batch]
+        for places in (alike, alike[:1]):
+            if not places:
+                continue
+
+            def rows(given: Sequence[Any], places: Sequence[int] = tuple(places)) -> list[Any]:
+                return [value[taken] if place in places else value for place, value in enumerate(given)]
+
+            alone = self._oracle.as_written(rows(inputs), 1)
+            if alone is not None and isinstance(_compared(alone, self._taken(like)), Agreement):
+                return rows
+        return None
+
+
+def _compared(actual: Any, like: Any) -> Any:
+    return compare(actual, Expected(like=like, exact=like))
+
+
+def _held(like: Any, exact: Any, *, wide: bool = True) -> Expected | None:
+    """None where the two are not of one form, or what should be in float64 is not."""
+    floats = [leaf for leaf in leaves(exact) if leaf.is_floating_point()]
+    if wide and any(leaf.dtype != torch.float64 for leaf in floats):
+        return None
+    shapes = [[tuple(leaf.shape) for leaf in leaves(value)] for value in (like, exact)]
+    return Expected(like=like, exact=exact) if shapes[0] == shapes[1] and type(like) is type(exact) else None
+
+
+def _elements(inputs: Any, like: Any) -> int:
+    return sum(leaf.numel() for leaf in leaves([inputs, like]))
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _to_host(value: Any) -> Any:
+    return value.cpu() if isinstance(value, torch.Tensor) else value
+
+
+def _rows_of(value: Any) -> int:
+    return int(value.shape[0]) if isinstance(value, torch.Tensor) and value.dim() else 0
+
+
+def _count(outputs: Any) -> int:
+    """The rows that all output tensors have; 0 where they differ, or one has none."""
+    counts = {_rows_of(leaf) for leaf in leaves(outputs)}
+    return counts.pop() if len(counts) == 1 else 0
+
+
+def _mapped(outputs: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(outputs, torch.Tensor):
+        return change(outputs)
+    if isinstance(outputs, dict):
+        return {key: _mapped(item, change) for key, item in outputs.items()}
+    if isinstance(outputs, list | tuple):
+        items = [_mapped(item, change) for item in outputs]
+        return items if isinstance(outputs, list) else tuple(items)
+    return outputs
+
+
+def _on_cpu(outputs: Any) -> Any:
+    return _mapped(outputs, lambda leaf: leaf.cpu())

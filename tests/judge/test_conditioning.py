@@ -1,0 +1,393 @@
+"""References that turn rounding into something else: honest twins pass, and their planted bugs do not."""
+
+import pytest
+import torch
+
+from harness.judge.audit import audit
+from harness.judge.conditioning import Jittered, Movable, Other, forgiven, in_tf32, moved
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.oracle import Oracle
+from harness.judge.problem import load_problem
+
+HEAD = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(96, 48) / 96 ** 0.5)
+        self.book = nn.Parameter(torch.randn(32, 48))
+    def forward(self, x):
+{body}
+def get_inputs():
+    return [{inputs}]
+def get_init_inputs():
+    return []
+"""
+ROWS = "torch.randn(128, 96)"
+
+
+def source(body, inputs=ROWS):
+    lines = "\n".join(f"        {line}" for line in body.strip().splitlines())
+    return HEAD.replace("{body}", lines).replace("{inputs}", inputs)
+
+
+def twin(forward):
+    """A model of the reference's weights under another forward, which is given them."""
+
+    class Twin(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.randn(96, 48) / 96**0.5)
+            self.book = torch.nn.Parameter(torch.randn(32, 48))
+
+        def forward(self, x):
+            return forward(x, self.w, self.book)
+
+    def build(seed):
+        torch.manual_seed(seed)
+        return Twin()
+
+    return build
+
+
+def product(x, w):
+    """Adds from the last term to the first, one by one."""
+    total = torch.zeros(*x.shape[:-1], w.shape[1])
+    for k in reversed(range(w.shape[0])):
+        total = total + x[..., k : k + 1] * w[k]
+    return total
+
+
+def added(x, dim=-1):
+    """A sum term by term, from the end."""
+    total = torch.zeros_like(x.select(dim, 0))
+    for part in reversed(x.unbind(dim)):
+        total = total + part
+    return total
+
+
+def mean(x, dim=-1):
+    return added(x, dim) / x.shape[dim]
+
+
+def normalised(x, dim=-1, eps=1e-5):
+    centred = x - mean(x, dim).unsqueeze(dim)
+    return centred / (mean(centred * centred, dim).unsqueeze(dim) + eps).sqrt()
+
+
+def noise_of_group_norm(x, w, book):
+    y = product(x, w).view(-1, 8, 48)
+    return mean(normalised(y.flatten(1)))
+
+
+def logistic(y):
+    y = y.sigmoid()
+    for _ in range(60):
+        y = 3.99 * y * (1 - y)
+    return y
+
+
+def reversed_logistic(y):
+    y = y.sigmoid()
+    for _ in range(60):
+        y = 3.99 * y - 3.99 * y * y
+    return y
+
+
+def recurrent(step, y, book, dot):
+    h = torch.zeros_like(y)
+    gain = 12 * book[:16].T @ book[16:] / 48
+    for _ in range(12):
+        h = torch.tanh(dot(h, gain) + step * y)
+    return h
+
+
+def spoilt(y):
+    """The product as a kernel leaves it that forgets the last eight columns."""
+    return torch.cat([y[..., :-8], torch.zeros_like(y[..., -8:])], -1)
+
+
+CASES = {
+    "a mean of normalised values": (
+        "return F.group_norm((x @ self.w).view(-1, 8, 48), 1).mean((1, 2))",
+        noise_of_group_norm,
+        lambda x, w, book: torch.ones(len(x) // 8),
+    ),
+    "a batch norm over two rows that are nearly equal": (
+        "y = (x @ self.w)[:2] * 1e-6 + x[:1, :48]\nreturn F.batch_norm(y, None, None, training=True, eps=1e-20)",
+        lambda x, w, book: normalised(product(x, w)[:2] * 1e-6 + x[:1, :48], 0, 1e-20),
+        lambda x, w, book: 100 * normalised(product(x, w)[:2] * 1e-6 + x[:1, :48], 0, 1e-20),
+    ),
+    "a sign": (
+        "return torch.sign(x @ self.w)",
+        lambda x, w, book: torch.sign(product(x, w)),
+        lambda x, w, book: torch.sign(spoilt(x @ w)),
+    ),
+    "a threshold": (
+        "return ((x @ self.w) > 0.25).float()",
+        lambda x, w, book: (product(x, w) > 0.25).float(),
+        lambda x, w, book: (product(x, w) > 0.2505).float(),
+    ),
+    "an argmax of near ties": (
+        "y = x @ self.w\ny = y[:, None] * 1e-4 + y.roll(1, 0)[:, None] * 1e-4\n"
+        "return torch.argmax((y + 1).expand(-1, 8, -1), -1)",
+        lambda x, w, book: argmax_of_near(product(x, w)),
+        lambda x, w, book: argmax_of_near(spoilt(x @ w)),
+    ),
+    "a top-k": (
+        "y = x @ self.w\nreturn torch.topk(y - y.roll(1, 0), 5, -1)",
+        lambda x, w, book: torch.topk(product(x, w) - product(x, w).roll(1, 0), 5, -1),
+        lambda x, w, book: torch.topk(spoilt(x @ w) - (x @ w).roll(1, 0), 5, -1),
+    ),
+    "an order": (
+        "return torch.argsort(x @ self.w, -1)",
+        lambda x, w, book: torch.argsort(product(x, w), -1),
+        lambda x, w, book: torch.argsort(spoilt(x @ w), -1),
+    ),
+    "a softmax at a low temperature": (
+        "return F.softmax((x @ self.w) * 2e4, -1)",
+        lambda x, w, book: lowered(product(x, w) * 2e4),
+        lambda x, w, book: lowered(spoilt(x @ w) * 2e4),
+    ),
+    "a recurrence": (
+        "y = (x @ self.w).sigmoid()\nfor _ in range(60):\n    y = 3.99 * y * (1 - y)\nreturn y",
+        lambda x, w, book: reversed_logistic(product(x, w)),
+        lambda x, w, book: reversed_logistic(product(x, w)) * 4,
+    ),
+    "a recurrent network of a large gain": (
+        "y = x @ self.w\nh = torch.zeros_like(y)\ng = 12 * self.book[:16].T @ self.book[16:] / 48\n"
+        "for _ in range(12):\n    h = torch.tanh(h @ g + y)\nreturn h",
+        lambda x, w, book: recurrent(1, product(x, w), book, product),
+        lambda x, w, book: recurrent(1, product(x, w), book, product).mul(3),
+    ),
+    "a norm over two elements that are nearly equal": (
+        "y = (x @ self.w).view(-1, 24, 2)\nreturn F.layer_norm(torch.cat([y[..., :1], y[..., :1] * (1 + 1e-6)], -1), "
+        "(2,), eps=1e-20)",
+        lambda x, w, book: normalised(nearly(product(x, w).view(-1, 24, 2)), -1, 1e-20),
+        lambda x, w, book: normalised(nearly(product(x, w).view(-1, 24, 2)), -1, 1e-20) + 9,
+    ),
+    "a rounding to whole numbers": (
+        "return ((x @ self.w) * 64).round()",
+        lambda x, w, book: (product(x, w) * 64).round(),
+        lambda x, w, book: (product(x, w) * 64).floor(),
+    ),
+    "a fraction of large sums": (
+        "return ((x @ self.w).cumsum(0) * 1e3).frac()",
+        lambda x, w, book: (torch.stack([product(x, w)[: i + 1].flip(0).sum(0) for i in range(len(x))]) * 1e3).frac(),
+        lambda x, w, book: (x @ w).cumsum(0).frac() * 10,
+    ),
+    "a route to one of several experts": (
+        "e = self.book[:, :16].reshape(8, 4, 16)[:, 0]\ny = x @ self.w\n"
+        "return y * torch.take(self.book, (y[:, :16] @ e.T).argmax(-1))[:, None]",
+        lambda x, w, book: routed(product(x, w), book, product),
+        lambda x, w, book: routed(product(x, w), book, product).roll(1, 0),
+    ),
+    "the nearest of a code book": (
+        "y = x @ self.w\nd = (y[:, None] - self.book).square().sum(-1)\nreturn self.book[d.argmin(-1)]",
+        lambda x, w, book: book[(product(x, w).square().sum(-1, keepdim=True) - 2 * product(product(x, w), book.T)
+                                 + book.square().sum(-1)).argmin(-1)],
+        lambda x, w, book: book[:24][(product(x, w)[:, None] - book[:24]).square().sum(-1).argmin(-1)],
+    ),
+    "what is left of two sums": (
+        "y = x @ self.w\nreturn (y.sum(-1) - y.flip(-1).cumsum(-1)[:, -1]) * 1e6",
+        lambda x, w, book: (added(product(x, w)) - product(x, w).sum(-1)) * 1e6,
+        lambda x, w, book: (x @ w).sum(-1) * 1e6,
+    ),
+    "a variance of what is nearly constant": (
+        "return ((x @ self.w) * 1e-4 + 1).var(-1)",
+        lambda x, w, book: ((product(x, w) * 1e-4 + 1) - mean(product(x, w) * 1e-4 + 1)[:, None]).square().sum(-1) / 47,
+        lambda x, w, book: ((x @ w)[:, :-8] * 1e-4 + 1).var(-1),
+    ),
+}  # fmt: skip
+
+
+def argmax_of_near(y):
+    return torch.argmax((1 + y[:, None] * 1e-4 + y.roll(1, 0)[:, None] * 1e-4).expand(-1, 8, -1), -1)
+
+
+def lowered(y):
+    shifted = (y - y.amax(-1, keepdim=True)).exp()
+    return shifted / added(shifted)[..., None]
+
+
+def nearly(y):
+    return torch.cat([y[..., :1], y[..., :1] * (1 + 1e-6)], -1)
+
+
+def routed(y, book, dot):
+    experts = book[:, :16].reshape(8, 4, 16)[:, 0]
+    return y * torch.take(book, dot(y[:, :16], experts.T).argmax(-1))[:, None]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_honest_twin_that_adds_in_another_order_is_correct(judge_function, name):
+    body, honest, _ = CASES[name]
+    verdict = judge_function(source(body), twin(honest), models=True).verdict
+    assert verdict.kind == "correct", f"{verdict.trial}: {verdict.detail}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_planted_bug_is_caught_where_rounding_decides_much(judge_function, name):
+    body, _, wrong = CASES[name]
+    assert judge_function(source(body), twin(wrong), models=True).verdict.kind == "wrong"
+
+
+def noise_of(work, units=1.0, coarse=frozenset()):
+    """The root mean square of what the jitter leaves, relative."""
+    exact = work()
+    mode = Jittered(3, units, coarse)
+    with mode:
+        found = work()
+    return float((found - exact).square().mean().sqrt() / exact.square().mean().sqrt()), mode.noisy
+
+
+def test_jitter_is_of_the_size_of_float32s_rounding_and_follows_its_units():
+    a, b = torch.randn(64, 128, dtype=torch.float64), torch.randn(128, 32, dtype=torch.float64)
+    one, _ = noise_of(lambda: a @ b)
+    four, _ = noise_of(lambda: a @ b, units=4.0)
+    assert 1e-8 < one < 1e-6
+    assert 3 < four / one < 5
+
+
+@pytest.mark.parametrize(
+    "work", [lambda a: torch.relu(a), lambda a: a.round() * 2, lambda a: a.sort(-1)[0], lambda a: a.round().sum(-1)]
+)
+def test_what_float32_holds_exactly_is_not_jittered(work):
+    value = torch.randn(50, 20).double()
+    noise, noisy = noise_of(lambda: work(value) + 0)
+    assert (noise, noisy) == (0.0, False)
+
+
+def test_operators_that_the_reference_computes_in_tf32_are_as_coarse_as_that():
+    x, w = torch.randn(2, 8, 16, 16, dtype=torch.float64), torch.randn(8, 8, 3, 3, dtype=torch.float64)
+    coarse, _ = noise_of(lambda: torch.conv2d(x, w), coarse=frozenset({"convolution"}))
+    assert 2e-4 < coarse < 6e-4
+    assert in_tf32(torch.device("cpu")) == frozenset()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_inputs_move_by_one_step_equal_values_alike_and_zeros_not_at_all(dtype):
+    value = torch.tensor([0.0, 1.5, 1.5, -3.25, float("inf"), float("nan"), 7.0], dtype=dtype)
+    seen = set()
+    for seed in range(20):
+        (found, text) = moved([value, "a"], seed, 1)
+        assert text == "a"
+        assert found[0] == 0
+        assert found[1] == found[2]
+        assert found[4] == float("inf")
+        assert found[5].isnan()
+        assert float((found[1] - 1.5).abs()) <= 1.5 * torch.finfo(dtype).eps
+        seen.add(float(found[3]))
+    assert len(seen) == 3
+
+
+def agreed(actual, exact, *others):
+    like = exact.float() if exact.is_floating_point() else exact
+    return compare(actual, Expected(like, exact, others=tuple(Other(one, 1.0) for one in others)))
+
+
+def test_an_element_may_be_off_where_samples_move_it_and_nowhere_else():
+    exact = torch.ones(100, dtype=torch.float64)
+    flipped = exact.clone()
+    flipped[7] = -1
+    actual = flipped.float()
+    assert isinstance(agreed(actual, exact, flipped, flipped), Agreement)
+    actual[9] = -1
+    assert agreed(actual, exact, flipped, flipped).mismatch.worst_index == (9,)
+    assert isinstance(agreed(actual, exact, exact, exact), Disagreement)
+
+
+def test_as_many_more_as_one_sample_alone_moved_are_forgiven_in_part():
+    exact = torch.ones(1000, dtype=torch.float64)
+    samples = []
+    for start in range(4):
+        one = exact.clone()
+        one[start * 10 : start * 10 + 5] = -1
+        samples.append(one)
+    assert forgiven(20, 5) == 12
+    actual = exact.float()
+    actual[500:512] = -1
+    assert isinstance(agreed(actual, exact, *samples), Agreement)
+    actual[512] = -1
+    assert isinstance(agreed(actual, exact, *samples), Disagreement)
+
+
+def test_integers_may_differ_where_samples_do():
+    exact = torch.arange(50)
+    other = exact.clone()
+    other[3] = 49
+    actual = exact.clone()
+    actual[3] = 17
+    assert isinstance(agreed(actual, exact, other, other), Agreement)
+    actual[4] = 17
+    assert isinstance(agreed(actual, exact, other, other), Disagreement)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
+def test_what_no_rounding_explains_is_wrong_where_everything_moves(value):
+    exact = torch.randn(200, dtype=torch.float64)
+    samples = [torch.randn(200, dtype=torch.float64) for _ in range(4)]
+    assert isinstance(agreed(torch.randn(200), exact, *samples), Agreement)
+    assert isinstance(agreed(torch.full((200,), value), exact, *samples), Disagreement)
+
+
+def test_the_share_that_is_lost_counts_elements_that_move_by_their_own_size():
+    exact = torch.ones(100, dtype=torch.float64)
+    other = exact.clone()
+    other[:30] = -1
+    other[30:60] += 1e-3
+    movable = Movable(1e-4, 1.0, ((other, 1.0), (other, 1.0)))
+    movable.look(exact.float(), exact, torch.float64, 1 << 20)
+    assert movable.share == 0.3
+    assert 5e-3 < movable.most < 7e-3
+
+
+WELL_CONDITIONED = {
+    "a tenth of a per cent": lambda x, w, book: x @ w * 1.001,
+    "bfloat16": lambda x, w, book: (x.bfloat16() @ w.bfloat16()).float(),
+    "one element": lambda x, w, book: (x @ w).index_fill(1, torch.tensor([5]), 0.0),
+    "zeros": lambda x, w, book: torch.zeros(len(x), 48),
+}
+
+
+@pytest.mark.parametrize("name", WELL_CONDITIONED)
+def test_doubt_helps_nobody_on_a_product(judge_function, name):
+    assert (
+        judge_function(source("return x @ self.w"), twin(WELL_CONDITIONED[name]), models=True).verdict.kind == "wrong"
+    )
+
+
+def test_noise_is_called_so_by_the_audit_and_named_in_the_verdict(judge_function):
+    body, _, _ = CASES["a mean of normalised values"]
+    problem = load_problem("p", source(body), device=torch.device("cpu"))
+    found = audit(problem)
+    assert "rounding-noise" in {finding.rule for finding in found.findings}
+    assert found.unstable > 0.5
+    zeros = judge_function(source(body), twin(lambda x, w, book: torch.zeros(len(x) // 8)), models=True).verdict
+    assert zeros.kind == "correct"
+    assert "nominal" in zeros.left_out
+
+
+def test_a_product_is_no_noise():
+    found = audit(load_problem("p", source("return x @ self.w"), device=torch.device("cpu")))
+    assert "rounding-noise" not in {finding.rule for finding in found.findings}
+    assert found.unstable == 0
+
+
+@pytest.mark.parametrize("name", ["a sign", "a mean of normalised values", "a top-k"])
+def test_an_honest_twin_is_timed_as_well(judge_function, name):
+    body, honest, _ = CASES[name]
+    finding = judge_function(source(body), twin(honest), models=True, timed=True)
+    assert finding.verdict.kind == "correct", f"{finding.verdict.trial}: {finding.verdict.detail}"
+    assert finding.timing is not None
+
+
+def test_too_little_memory_to_ask_excuses_nobody(judge_function, monkeypatch):
+    def others(*_, **__):
+        raise torch.OutOfMemoryError("too much")
+
+    monkeypatch.setattr(Oracle, "others", others)
+    verdict = judge_function(source("return x @ self.w"), twin(lambda x, w, book: x @ w + 1), models=True).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")

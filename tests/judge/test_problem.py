@@ -1,0 +1,41 @@
+"""What is missing on this machine is named where a problem cannot be loaded for want of it."""
+
+import pytest
+import torch
+
+from harness.errors import ProblemError
+from harness.judge.problem import load_problem
+
+REST = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        code = compile("def from_pretrained(): raise OSError('not found')", "/site/transformers/hub.py", "exec")
+        exec(code, globals())
+        from_pretrained()
+def get_inputs():
+    return [torch.rand(2)]
+def get_init_inputs():
+    return []
+"""
+
+
+def loaded(source):
+    return load_problem("p", source, device=torch.device("cpu"))
+
+
+def test_a_package_that_is_missing_is_named():
+    with pytest.raises(ProblemError, match="the package no_such_package has to be installed"):
+        loaded("import no_such_package.models\n")
+
+
+def test_weights_of_a_hub_that_are_missing_are_called_so():
+    problem = loaded("import torch\n" + REST)
+    with pytest.raises(ProblemError, match="weights of a hub have to lie in its cache"):
+        problem.model(0, [])
+
+
+def test_other_errors_are_left_as_they_are():
+    with pytest.raises(ProblemError) as raised:
+        loaded("raise OSError('something else')\n")
+    assert str(raised.value).endswith("something else")
