@@ -147,40 +147,62 @@ def _unit(data: bytes, at: int, end: int) -> Iterator[Row]:
     reader = _Reader(data, at + 9 + opcode_base)
     files = _names(reader)
     reader.at = program
-    address, file, line = 0, 1, 1
+    yield from _Program(reader, files, lengths, step, line_base, line_range).rows(end)
 
-    def row(*, ends: bool = False) -> Row:
-        return Row(address, files[file] if file < len(files) else "", line, ends)
 
-    while reader.at < end:
+class _Program:
+    """A line number program, and the registers of the machine that it is for (DWARF 4, section 6.2)."""
+
+    def __init__(
+        self, reader: _Reader, files: list[str], lengths: list[int], step: int, line_base: int, line_range: int
+    ) -> None:
+        self._reader, self._files, self._lengths = reader, files, lengths
+        self._step, self._line_base, self._line_range = step, line_base, line_range
+        self._address, self._file, self._line = 0, 1, 1
+
+    def rows(self, end: int) -> Iterator[Row]:
+        while self._reader.at < end:
+            opcode = self._reader.byte()
+            if opcode >= len(self._lengths):
+                adjusted = opcode - len(self._lengths)
+                self._address += adjusted // self._line_range * self._step
+                self._line += self._line_base + adjusted % self._line_range
+                yield self._row()
+            elif opcode == 0:
+                yield from self._extended()
+            elif opcode == 1:  # copy
+                yield self._row()
+            else:
+                self._standard(opcode)
+
+    def _row(self, *, ends: bool = False) -> Row:
+        file = self._files[self._file] if self._file < len(self._files) else ""
+        return Row(self._address, file, self._line, ends)
+
+    def _extended(self) -> Iterator[Row]:
+        reader = self._reader
+        after = reader.uleb() + reader.at
         opcode = reader.byte()
-        if opcode >= opcode_base:
-            adjusted = opcode - opcode_base
-            address += adjusted // line_range * step
-            line += line_base + adjusted % line_range
-            yield row()
-        elif opcode == 0:
-            after = reader.uleb() + reader.at
-            extended = reader.byte()
-            if extended == 1:  # end of sequence
-                yield row(ends=True)
-                address, file, line = 0, 1, 1
-            elif extended == 2:  # set address
-                (address,) = struct.unpack_from("<Q", data, reader.at)
-            reader.at = after
-        elif opcode == 1:  # copy
-            yield row()
-        elif opcode == 2:  # advance address
-            address += reader.uleb() * step
+        if opcode == 1:  # end of sequence
+            yield self._row(ends=True)
+            self._address, self._file, self._line = 0, 1, 1
+        elif opcode == 2:  # set address
+            (self._address,) = struct.unpack_from("<Q", reader.data, reader.at)
+        reader.at = after
+
+    def _standard(self, opcode: int) -> None:
+        reader = self._reader
+        if opcode == 2:  # advance address
+            self._address += reader.uleb() * self._step
         elif opcode == 3:  # advance line
-            line += reader.sleb()
+            self._line += reader.sleb()
         elif opcode == 4:  # set file
-            file = reader.uleb()
+            self._file = reader.uleb()
         elif opcode == 8:  # what the largest special opcode adds
-            address += (255 - opcode_base) // line_range * step
+            self._address += (255 - len(self._lengths)) // self._line_range * self._step
         elif opcode == 9:  # fixed advance
-            address += struct.unpack_from("<H", data, reader.at)[0]
+            self._address += struct.unpack_from("<H", reader.data, reader.at)[0]
             reader.at += 2
         else:
-            for _ in range(lengths[opcode]):
+            for _ in range(self._lengths[opcode]):
                 reader.uleb()

@@ -7,7 +7,7 @@ import pytest
 
 from harness.controller import evaluate, races
 from harness.controller.evaluate import Draft, Evaluated
-from harness.errors import DeviceError
+from harness.errors import DeviceError, GivenUpError
 from harness.schema import Correct, Failed, Flag, Wrong
 from harness.settings import Settings
 
@@ -45,6 +45,11 @@ def test_a_verdict_of_emulation_is_a_flag_and_nothing_else(
     assert getattr(verdict, "detail", "lost") in detail
 
 
+def test_nobody_waits_any_more_is_no_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(GivenUpError):
+        flags_of(GivenUpError("cancelled"), monkeypatch)
+
+
 def test_what_is_correct_there_too_gets_no_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     assert flags_of(Correct(trials=9), monkeypatch) == []
 
@@ -63,7 +68,8 @@ def test_only_cuda_that_a_gpu_found_correct_is_emulated_once_more(
 ) -> None:
     flag = Flag(rule="data-race", severity="warn", detail="there")
     monkeypatch.setattr(evaluate, "flags_of_races", lambda *_, **__: (flag,))
-    draft = Draft(ANYTHING, ANYTHING, Settings(races=True), kind)
+    submission: Any = SimpleNamespace(path="a.py", sha256="0" * 64)
+    draft = Draft(submission, ANYTHING, Settings(races=True), kind)
     draft.candidate = SimpleNamespace(languages=languages)  # type: ignore[assignment]
     record = SimpleNamespace(verdict=verdict, flags=(), phases_s={})
     record.model_copy = lambda update: SimpleNamespace(verdict=verdict, **update)

@@ -98,8 +98,8 @@ class Fiber {
         std::memset(stack_pointer_, 0, kSlots * sizeof(void*));
         static_cast<void**>(stack_pointer_)[kReturnAddress] = reinterpret_cast<void*>(main_);
     }
-    void resume(void** scheduler) { cuda_emulation_switch(scheduler, stack_pointer_); }
-    void suspend(void* scheduler) { cuda_emulation_switch(&stack_pointer_, scheduler); }
+    __attribute__((no_sanitize("thread"))) void resume(void** scheduler) { cuda_emulation_switch(scheduler, stack_pointer_); }
+    __attribute__((no_sanitize("thread"))) void suspend(void* scheduler) { cuda_emulation_switch(&stack_pointer_, scheduler); }
     const GuardedMemory& stack() const { return stack_; }
 
   private:

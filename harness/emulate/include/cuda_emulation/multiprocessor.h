@@ -15,11 +15,18 @@
 
 #pragma GCC visibility push(hidden)
 
-// CUDA's built-in variables, each CPU thread's own; the multiprocessor sets them as it changes the running thread.
-inline thread_local uint3 threadIdx{};
-inline thread_local uint3 blockIdx{};
-inline thread_local dim3 blockDim{};
-inline thread_local dim3 gridDim{};
+// CUDA's built-in variables, each CPU thread's own; the multiprocessor sets them as it changes the running thread. To
+// kernels they are constants, of which a compiler need not ask again after each call, nor report that they were read.
+namespace cuda_emulation {
+inline thread_local uint3 thread_index asm("cuda_emulation_thread_index"){};
+inline thread_local uint3 block_index asm("cuda_emulation_block_index"){};
+inline thread_local dim3 block_size asm("cuda_emulation_block_size"){};
+inline thread_local dim3 grid_size asm("cuda_emulation_grid_size"){};
+}  // namespace cuda_emulation
+extern __constinit thread_local const uint3 threadIdx asm("cuda_emulation_thread_index");
+extern __constinit thread_local const uint3 blockIdx asm("cuda_emulation_block_index");
+extern __constinit thread_local const dim3 blockDim asm("cuda_emulation_block_size");
+extern __constinit thread_local const dim3 gridDim asm("cuda_emulation_grid_size");
 constexpr int warpSize = 32;
 
 namespace cuda_emulation {
@@ -70,8 +77,6 @@ inline std::vector<DynamicSharedSetter>& dynamic_shared_setters() {
 
 class Multiprocessor {
   public:
-    Multiprocessor() : threads_(kMaxThreads), released_(kMaxThreads) {}
-
     // Makes every fiber start anew. Called by the CPU thread that is about to run blocks: the compiler may have kept
     // the address of a thread-local variable in a fiber, and that fiber ran on another CPU thread the last time.
     void rewind_fibers() {
@@ -114,14 +119,14 @@ class Multiprocessor {
     // ---- called by the kernel thread that is running ----
 
     int thread() const { return running_; }
-    int lane() const { return running_ % kWarp; }
+    CUDA_EMULATION_UNTRACED int lane() const { return running_ % kWarp; }
     const Grid& grid() const { return *grid_; }
 
     struct BarrierCount {
         int arrived, predicates;
     };
     // Waits until every thread of the block that has not exited is here too; counts those with a true `predicate`.
-    BarrierCount wait_at_barrier(bool predicate) {
+    CUDA_EMULATION_UNTRACED BarrierCount wait_at_barrier(bool predicate) {
         ++waiting_at_barrier_;
         predicates_at_barrier_ += predicate;
         suspend(State::at_barrier);
@@ -130,7 +135,7 @@ class Multiprocessor {
 
     // Waits until every lane of `mask` that has not exited is in the same operation; returns those lanes. Their values
     // can be read with `released` until this thread waits again. A mask of 0 means: whoever is here (__activemask).
-    unsigned wait_at_warp(const char* operation, unsigned mask, const void* value, std::size_t size) {
+    CUDA_EMULATION_UNTRACED unsigned wait_at_warp(const char* operation, unsigned mask, const void* value, std::size_t size) {
         Thread& self = threads_[running_];
         if (mask != 0 && (mask >> lane() & 1) == 0)
             fail("%s: the mask 0x%08x does not name the calling lane %d", operation, mask, lane());
@@ -198,8 +203,12 @@ class Multiprocessor {
         std::unique_ptr<GuardedMemory> memory;
     };
 
-    int warps() const { return (block_threads_ + kWarp - 1) / kWarp; }
-    bool failed() const { return fault_[0] != '\0'; }
+    CUDA_EMULATION_UNTRACED int warps() const { return (block_threads_ + kWarp - 1) / kWarp; }
+    CUDA_EMULATION_UNTRACED int lanes_of(int warp) const {
+        const int left = block_threads_ - warp * kWarp;
+        return left < kWarp ? left : kWarp;
+    }
+    CUDA_EMULATION_UNTRACED bool failed() const { return fault_[0] != '\0'; }
 
     void begin_block(const Grid& grid, uint3 index) {
         grid_ = &grid;
@@ -217,15 +226,15 @@ class Multiprocessor {
         if (tracer != nullptr) tracer->begin_block();
 #endif
         show_tracer(*dynamic_);
-        blockIdx = index;
-        blockDim = grid.threads;
-        gridDim = grid.blocks;
+        block_index = index;
+        block_size = grid.threads;
+        grid_size = grid.blocks;
     }
 
     // ---- threads ----
 
     // The order in which threads start, and in which those of a warp, and warps, go on.
-    void put_in_order(Schedule::Kind order, std::uint64_t number) {
+    CUDA_EMULATION_UNTRACED void put_in_order(Schedule::Kind order, std::uint64_t number) {
         random_ = schedule.seed + number * 0x9e3779b97f4a7c15u;
         for (int t = 0; t < block_threads_; ++t) order_[t] = t;
         for (int w = 0; w < warps(); ++w) warp_order_[w] = w;
@@ -237,7 +246,7 @@ class Multiprocessor {
             shuffle(warp_order_, warps());
             int* next = order_;
             for (int k = 0; k < warps(); ++k) {
-                const int first = warp_order_[k] * kWarp, count = std::min(kWarp, block_threads_ - first);
+                const int first = warp_order_[k] * kWarp, count = lanes_of(warp_order_[k]);
                 for (int l = 0; l < count; ++l) next[l] = first + l;
                 if (next_random() % 2) std::reverse(next, next + count);
                 next += count;
@@ -251,10 +260,10 @@ class Multiprocessor {
         }
     }
 
-    void shuffle(int* values, int count) {
+    CUDA_EMULATION_UNTRACED void shuffle(int* values, int count) {
         for (int i = count - 1; i > 0; --i) std::swap(values[i], values[next_random() % static_cast<unsigned>(i + 1)]);
     }
-    std::uint64_t next_random() {  // splitmix64
+    CUDA_EMULATION_UNTRACED std::uint64_t next_random() {  // splitmix64
         std::uint64_t z = random_ += 0x9e3779b97f4a7c15u;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -271,9 +280,9 @@ class Multiprocessor {
         }
     }
 
-    bool run_ready_threads(int warp) {
+    CUDA_EMULATION_UNTRACED bool run_ready_threads(int warp) {
         bool ran = false;
-        const int first = warp * kWarp, count = std::min(kWarp, block_threads_ - first);
+        const int first = warp * kWarp, count = lanes_of(warp);
         for (int k = 0; k < count && !failed(); ++k) {
             const int t = lane_order_[first + k];
             if (threads_[t].state != State::ready) continue;
@@ -285,13 +294,13 @@ class Multiprocessor {
         return ran;
     }
 
-    void resume(Fiber* fiber) {
+    CUDA_EMULATION_UNTRACED void resume(Fiber* fiber) {
         current_fiber_ = fiber;
         fiber->resume(&scheduler_);
     }
 
     // After it `current_fiber_` is null: the fiber belongs to the thread now, until that exits.
-    void suspend(State state) {
+    CUDA_EMULATION_UNTRACED void suspend(State state) {
         Thread& self = threads_[running_];
         Fiber* fiber = current_fiber_;
         self.state = state;
@@ -301,7 +310,7 @@ class Multiprocessor {
         fiber->suspend(scheduler_);
     }
 
-    static void fiber_main() {
+    CUDA_EMULATION_UNTRACED static void fiber_main() {
         for (;;) {
             Multiprocessor& self = *here;
             Thread* last;
@@ -316,7 +325,7 @@ class Multiprocessor {
         }
     }
 
-    void run_thread() {
+    CUDA_EMULATION_UNTRACED void run_thread() {
         try {
             grid_->body(grid_->closure);
         } catch (const std::exception& error) {
@@ -329,15 +338,15 @@ class Multiprocessor {
         --alive_;
     }
 
-    void set_running(int t) {
+    CUDA_EMULATION_UNTRACED void set_running(int t) {
         running_ = t;
         const unsigned x = grid_->threads.x, y = grid_->threads.y, row = static_cast<unsigned>(t) / x;
-        threadIdx = {static_cast<unsigned>(t) % x, row % y, row / y};
+        thread_index = {static_cast<unsigned>(t) % x, row % y, row / y};
 #ifdef __SANITIZE_THREAD__
         if (tracer != nullptr) tracer->run(t);
 #endif
     }
-    void leave() {
+    CUDA_EMULATION_UNTRACED void leave() {
 #ifdef __SANITIZE_THREAD__
         if (tracer != nullptr) tracer->stop();  // may end here: the last write was a race
 #endif
@@ -361,7 +370,7 @@ class Multiprocessor {
 
     // ---- barriers and warps ----
 
-    void release_barrier() {
+    CUDA_EMULATION_UNTRACED void release_barrier() {
         last_barrier_ = {waiting_at_barrier_, predicates_at_barrier_};
         waiting_at_barrier_ = predicates_at_barrier_ = 0;
         for (int t = 0; t < block_threads_; ++t)
@@ -373,8 +382,8 @@ class Multiprocessor {
 
     // Releases the groups of lanes that are complete. Called when no lane of the warp can run, so that every lane has
     // read what the last release gave it.
-    bool release_warp(int warp) {
-        const int first = warp * kWarp, count = std::min(kWarp, block_threads_ - first);
+    CUDA_EMULATION_UNTRACED bool release_warp(int warp) {
+        const int first = warp * kWarp, count = lanes_of(warp);
         unsigned alive = 0, waiting = 0, asking = 0;
         for (int l = 0; l < count; ++l) {
             const Thread& thread = threads_[first + l];
@@ -392,13 +401,13 @@ class Multiprocessor {
         return any;
     }
 
-    bool agrees(int first, unsigned group, unsigned alive) const {
+    CUDA_EMULATION_UNTRACED bool agrees(int first, unsigned group, unsigned alive) const {
         for (unsigned left = group; left != 0; left &= left - 1)
             if ((threads_[first + __builtin_ctz(left)].mask & alive) != group) return false;
         return true;
     }
 
-    bool release(int first, unsigned group) {
+    CUDA_EMULATION_UNTRACED bool release(int first, unsigned group) {
         const char* operation = threads_[first + __builtin_ctz(group)].operation;
         for (unsigned left = group; left != 0; left &= left - 1) {
             const int t = first + __builtin_ctz(left);
@@ -441,10 +450,10 @@ class Multiprocessor {
     // A buffer of fixed size: after a wild write the heap may be beyond use.
     void record_fault(const char* format, va_list arguments) {
         int used = std::snprintf(fault_, sizeof fault_, "emulated CUDA kernel %.160s, block (%u,%u,%u)", grid_->kernel,
-                                 blockIdx.x, blockIdx.y, blockIdx.z);
+                                 block_index.x, block_index.y, block_index.z);
         if (running_ != kNobody)
-            used += std::snprintf(fault_ + used, sizeof fault_ - used, ", thread (%u,%u,%u)", threadIdx.x, threadIdx.y,
-                                  threadIdx.z);
+            used += std::snprintf(fault_ + used, sizeof fault_ - used, ", thread (%u,%u,%u)", thread_index.x,
+                                  thread_index.y, thread_index.z);
         used += std::snprintf(fault_ + used, sizeof fault_ - used, ": ");
         std::vsnprintf(fault_ + used, sizeof fault_ - used, format, arguments);
     }
@@ -470,8 +479,8 @@ class Multiprocessor {
     int block_threads_ = 0, started_ = 0, alive_ = 0, running_ = kNobody;
     int waiting_at_barrier_ = 0, predicates_at_barrier_ = 0;
     BarrierCount last_barrier_{};
-    std::vector<Thread> threads_;
-    std::vector<LaneValue> released_;
+    Thread threads_[kMaxThreads];
+    LaneValue released_[kMaxThreads];
 
     void* scheduler_ = nullptr;
     Fiber* current_fiber_ = nullptr;
@@ -487,8 +496,8 @@ class Multiprocessor {
 #ifdef __SANITIZE_THREAD__
 inline void fail_for_the_tracer(const char* text) { here->fail("%s", text); }
 inline void describe_thread(char* text, std::size_t size, int thread) {
-    const unsigned x = blockDim.x, t = static_cast<unsigned>(thread), row = t / x;
-    std::snprintf(text, size, "thread (%u,%u,%u)", t % x, row % blockDim.y, row / blockDim.y);
+    const unsigned x = block_size.x, t = static_cast<unsigned>(thread), row = t / x;
+    std::snprintf(text, size, "thread (%u,%u,%u)", t % x, row % block_size.y, row / block_size.y);
 }
 #endif
 
