@@ -249,15 +249,23 @@ def _conclusion(timing: Timing) -> str:
 
 def _details(record: Record) -> Iterator[RenderableType]:
     match record.verdict:
-        case Correct(error=error):
+        case Correct(error=error, left_out=left_out, weights=weights):
             if timing := record.timing:
                 medians = (
                     f"{ms_text(timing.candidate_ms)} a call, the reference {ms_text(timing.reference_ms)} (medians)"
                 )
                 yield _indented(Text(medians))
             if error:
-                share = f"error {error.relative:.1e}, the reference's own {error.reference_relative:.1e}"
+                oracle = "" if error.oracle == "float64" else f" ({error.oracle})"
+                share = f"error {error.relative:.1e}, the reference's own {error.reference_relative:.1e}{oracle}"
                 yield _indented(Text(f"{share}; {error.of_tolerance:.0%} of the tolerance used", style="dim"))
+            if weights == "by-name":
+                yield _indented(Text("weights by name: from the same seed it draws others than the reference"))
+            if left_out:
+                told = (
+                    f"nothing told by {', '.join(left_out)} inputs: rounding alone moves most of the reference's output"
+                )
+                yield _indented(Text(told))
         case Wrong(trial=trial, mismatch=mismatch):
             yield _indented(Text(f"on {one_cell(trial)} inputs", style="dim"))
             if mismatch:

@@ -77,6 +77,7 @@ def test_complex_inputs_are_widened_too():
         "return 1.5 if x.dtype == torch.float32 else None",
         "return x if x.dtype == torch.float32 else [x]",
         "assert x.dtype == torch.float32; return x.exp()",
+        "return (x * 0 + torch.finfo(x.dtype).eps).log()",
     ],
 )
 def test_where_float64_is_another_function_the_reference_as_written_is_all_there_is(body):
@@ -100,3 +101,49 @@ def test_infinities_and_nan_do_not_make_float64_another_function():
 def test_8_bit_floats_have_an_oracle():
     _, expected = asked("return (x.float() + 1).to(torch.float8_e4m3fn)", torch.rand(16, 8))
     assert expected.like.dtype == torch.float8_e4m3fn
+
+
+CHAOS = "y = (x @ x.t()).sin()\n        for _ in range(60):\n            y = 1 - 2 * y * y\n        return y"
+
+
+@pytest.mark.parametrize("body", [CHAOS, "return (x.sum(0) - x.flip(0).cumsum(0)[-1])"])
+def test_float64_is_the_same_function_where_rounding_explains_what_it_differs_by(body):
+    _, expected = asked(body, torch.rand(16, 8))
+    assert expected.exact.dtype == torch.float64
+
+
+def others(body, *inputs):
+    oracle, expected = asked(body, *inputs)
+    return oracle.others(expected.like, list(inputs), seed=0, seconds=5.0)
+
+
+def test_rounding_falls_otherwise_in_float64_where_that_can_be():
+    exact, found = others("return x @ x.t()", torch.rand(16, 8))
+    assert exact.dtype == torch.float64
+    assert {other.units for other in found} == {1.0, 4.0}
+    assert all(0 < float((other.outputs - exact).abs().max()) < 1e-5 for other in found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_of_other_types_inputs_are_moved(dtype):
+    _, found = others("return x @ x.t()", torch.rand(16, 8).to(dtype))
+    assert all(other.outputs.dtype == dtype for other in found)
+    assert found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_what_only_chooses_among_elements_is_moved_by_nothing(dtype):
+    assert others("return (x > 0.5).to(x.dtype)", torch.rand(16, 8).to(dtype))[1] == ()
+
+
+def test_what_takes_more_than_there_is_room_for_is_not_asked(monkeypatch):
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 1000)
+    assert others("return x @ x.t()", torch.rand(16, 8)) == (None, ())
+
+
+def test_asking_changes_no_inputs():
+    x = torch.rand(16, 8)
+    oracle, expected = asked("return x.add_(1) @ x.t()", x)
+    before = x.clone()
+    oracle.others(expected.like, [x], seed=0, seconds=5.0)
+    assert torch.equal(x, before)

@@ -78,6 +78,18 @@ def test_a_correct_record_shows_its_stages_speed_up_and_medians(make_record):
     assert "0.1862 ms a call, the reference 1.000 ms (medians)" in text
     assert "error 3.1e-07, the reference's own 2.2e-07; 4% of the tolerance used" in text
     assert "isolated by" not in text, "what all have goes without saying"
+    assert "by name" not in text
+    assert "nothing told" not in text
+
+
+def test_what_makes_a_correct_verdict_less_plain_is_said(make_record):
+    record = make_record(speedup=5.37)
+    error = record.verdict.error.model_copy(update={"oracle": "float64-rows"})
+    changed = {"weights": "by-name", "left_out": ("signed", "wide"), "error": error}
+    text = shown(record.model_copy(update={"verdict": record.verdict.model_copy(update=changed)}))
+    assert "weights by name" in text
+    assert "nothing told by signed, wide inputs" in text
+    assert "the reference's own 2.2e-07 (float64-rows)" in text
 
 
 @pytest.mark.parametrize(
