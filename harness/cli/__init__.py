@@ -76,7 +76,9 @@ class Commands(click.Group):
 
 
 def _leave(ctx: click.Context, message: str, exit_status: int) -> NoReturn:
-    click.echo(f"harness: {message}", err=True)
+    from harness.report.escape import plain
+
+    click.echo(f"harness: {plain(message)}", err=True)  # names of files are in it, and nobody knows whose
     ctx.exit(exit_status)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from rich.console import Console
 
+from harness.report.escape import plain
 from harness.store.lines import SET_ASIDE
 
 if TYPE_CHECKING:
@@ -55,7 +56,14 @@ def file_console(file: TextIO) -> Console:
     return _console(file)
 
 
-class _Pipe(Console):
+class _Console(Console):
+    """A console on which no text obeys itself: names of files and words of models are among what is printed."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(plain(each) if isinstance(each, str) else each for each in objects), **options)
+
+
+class _Pipe(_Console):
     """A console that is no terminal: nothing is wrapped to a width, and no line is filled up with blanks."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -71,7 +79,7 @@ def _console(file: TextIO) -> Console:
         file.reconfigure(errors=_SPELT)
     # Text of models is printed: none of it is markup, an emoji code or something to highlight.
     options: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False, "soft_wrap": False}
-    console = Console(file=file, **options)
+    console: Console = _Console(file=file, **options)
     return console if console.is_terminal else _Pipe(file=file, width=_NO_WIDTH, **options)
 
 

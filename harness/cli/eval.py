@@ -215,7 +215,9 @@ def _table(judged: "Sequence[Evaluated]") -> "RenderableType":
 
 
 def _as_json(judged: "Sequence[Evaluated]") -> str:
-    texts = [each.record.model_dump_json(indent=2) for each in judged]
+    from harness.report.escape import json_text
+
+    texts = [json_text(each.record.model_dump_json(indent=2)) for each in judged]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 

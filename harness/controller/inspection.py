@@ -180,4 +180,4 @@ def without_folders(log: str, request: BuildRequest) -> str:
     """`log` with the files of a build under their own names: debug information holds the folder that they lay in."""
     inline = (r"(?:cpp|cuda)_sources\[\d+\]",) if request.cpp_sources or request.cuda_sources else ()
     names = "|".join((*inline, *map(re.escape, request.files)))
-    return re.sub(rf"(?<![\w/])/[^\s:()]*/({names})(?=:\d)", r"\1", log)
+    return re.sub(rf"(?<![\w/])/[^\s:()]{{0,4096}}/({names})(?=:\d)", r"\1", log)

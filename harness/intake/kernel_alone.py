@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from harness.intake.neighbours import bringing, included_by
+from harness.intake.python_source import MAX_SOURCE
 from harness.languages.c_source import without_comments
 
 SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
@@ -21,8 +22,16 @@ WANTED = (
 _BINDING = re.compile(r"\bPYBIND11_MODULE\s*\(")
 _DEFINED = re.compile(r'\.def\s*\(\s*"(\w+)"')
 _LIBRARY = re.compile(r"\bTORCH_LIBRARY\w*\s*\(")
-_TENSORS = r"(?:(?:std\s*::\s*)?(?:vector|tuple|array)\s*<[^;{}()]*\bTensor\b[^;{}()]*>|(?:\w+\s*::\s*)*Tensor)"
-_FUNCTION = re.compile(rf"^[ \t]*(?:(?:static|inline)\s+)*{_TENSORS}\s+(\w+)\s*\([^;{{}}]*\)\s*\{{", re.MULTILINE)
+# Each part is bounded, so that no text makes the search go back and forth over more than some thousand characters.
+_TENSORS = (
+    r"(?:(?:std\s{0,9}::\s{0,9})?(?:vector|tuple|array)\s{0,9}<[^;{}()\n]{0,200}?\bTensor\b[^;{}()\n]{0,200}>"
+    r"|(?:\w{1,80}\s{0,9}::\s{0,9}){0,8}Tensor)"
+)
+_FUNCTION = re.compile(
+    rf"^[ \t]{{0,80}}(?:(?:static|inline)\s{{1,9}}){{0,2}}{_TENSORS}\s{{1,80}}(\w{{1,200}})\s{{0,80}}"
+    r"\([^;{}]{0,1000}\)\s{0,80}\{",
+    re.MULTILINE,
+)
 
 
 def with_python(source: str, path: Path) -> str:
@@ -78,7 +87,7 @@ def why_not(source: str, path: str) -> str:
 
 def _functions(source: str) -> list[str]:
     """The names of the functions that Python could call."""
-    text = without_comments(source)
+    text = without_comments(source[:MAX_SOURCE])
     if _LIBRARY.search(text):
         return []
     names = _DEFINED.findall(text) if _BINDING.search(text) else _FUNCTION.findall(text)

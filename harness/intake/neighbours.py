@@ -7,10 +7,13 @@ Only for a file that a person names; in a folder of answers a model would be rea
 """
 
 import ast
+import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from harness.errors import InputError
@@ -19,9 +22,67 @@ SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".
 MAX_BYTES = 4 << 20
 """What all neighbours of a file may have together."""
 
+MAX_FILES = 200
+"""How many neighbours of a file there may be."""
+MAX_LOOKS = 50_000
+"""How many names may be looked for below a file's folder, and how many entries of folders patterns may go through: some
+seconds. Text that a model wrote decides how many there are, and where a person put it, how much lies below."""
+
 _MOST_FOLDERS = 100  # that strings may name: each is looked into for each name of a file
 _PATH = '__import__("pathlib").Path'
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+
+
+class _Looks:
+    """What is looked at below a folder, at most MAX_LOOKS times."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._left = folder, MAX_LOOKS
+
+    def take(self) -> Path:
+        """Count one; gives the folder. Raises InputError where that was too much."""
+        self._left -= 1
+        if self._left < 0:
+            raise InputError(
+                f"The submission names more paths, or wider patterns, below {self._folder} than are followed: put it "
+                "into a folder with nothing but what it needs."
+            )
+        return self._folder
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files that a pattern means, sorted; `**` stands for any folders, none that a link leads to."""
+        places = {""}
+        for piece in PurePosixPath(pattern).parts:
+            if piece == "**":
+                places |= self._below(places)
+            elif "*" in piece:
+                inside = (inner for place in places for inner in self._inside(place))
+                places = {inner for inner in inside if fnmatchcase(_name(inner), piece)}
+            else:
+                places = {f"{place}/{piece}".lstrip("/") for place in places}
+        return sorted(place for place in places if (self.take() / place).is_file())
+
+    def _below(self, places: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        waiting = list(places)
+        while waiting:
+            inner = [each for each in self._inside(waiting.pop()) if each not in found]
+            folders = [each for each in inner if (path := self.take() / each).is_dir() and not path.is_symlink()]
+            found.update(folders)
+            waiting += folders
+        return found
+
+    def _inside(self, place: str) -> list[str]:
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.take() / place) as entries:
+            for entry in entries:
+                self.take()
+                found.append(f"{place}/{entry.name}".lstrip("/"))
+        return found
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def with_neighbours(text: str, folder: Path) -> str:
@@ -42,7 +103,7 @@ def with_neighbours(text: str, folder: Path) -> str:
 
 def included_by(source: str, folder: Path) -> dict[str, str]:
     """What a C++ or CUDA source of that folder includes from it, by their path in the folder. Raises as above."""
-    return _with_included(list(_included(source, PurePosixPath())), folder)
+    return _with_included(list(_included(source, PurePosixPath())), _Looks(folder))
 
 
 def bringing(found: dict[str, str]) -> str:
@@ -57,9 +118,10 @@ def _found(tree: ast.Module, folder: Path) -> dict[str, str]:
     """The neighbours that strings of the module name, and those that they include, by their path in the folder."""
     nodes = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     strings = list(dict.fromkeys(value for value in nodes if isinstance(value, str) and _may_be_path(value)))
-    folders = _named_folders(strings, folder)
-    names = [name for string in strings if _is_source(string) for name in _named_files(string, folders, folder)]
-    return _with_included(names, folder)
+    looks = _Looks(folder)
+    folders = _named_folders(strings, looks)
+    names = [name for string in strings if _is_source(string) for name in _named_files(string, folders, looks)]
+    return _with_included(names, looks)
 
 
 def _may_be_path(text: str) -> bool:
@@ -70,14 +132,16 @@ def _is_source(name: str) -> bool:
     return PurePosixPath(name).suffix in SUFFIXES
 
 
-def _named_folders(strings: Sequence[str], folder: Path) -> list[str]:
-    """The folders below `folder` that strings name, by themselves or joined; its own first."""
+def _named_folders(strings: Sequence[str], looks: _Looks) -> list[str]:
+    """The folders below the file's that strings name, by themselves or joined; its own first."""
     found = ["."]
     for parent in found:  # which grows meanwhile
         for name in strings:
             inner = os.path.normpath(f"{parent}/{name}")
-            if len(found) < _MOST_FOLDERS and inner not in found and (folder / inner).is_dir() and _is_below(inner):
+            if (looks.take() / inner).is_dir() and inner not in found and _is_below(inner):
                 found.append(inner)
+            if len(found) == _MOST_FOLDERS:
+                return found
     return found
 
 
@@ -85,30 +149,38 @@ def _is_below(name: str) -> bool:
     return not name.startswith(("..", "/"))
 
 
-def _named_files(name: str, folders: Sequence[str], folder: Path) -> Iterator[str]:
+def _named_files(name: str, folders: Sequence[str], looks: _Looks) -> Iterator[str]:
     """The paths in the folder that `name` may mean: it is one, a pattern of some, or the last part of one."""
     for parent in folders:
+        looks.take()
         path = os.path.normpath(f"{parent}/{name}")  # which takes `{here}/relu.cu`, whose part is /relu.cu, as well
         if "*" in path and _is_below(path):
-            yield from sorted(str(PurePosixPath(each.relative_to(folder))) for each in folder.glob(path))
+            yield from looks.matching(path)
         else:
             yield path
 
 
-def _with_included(names: Sequence[str], folder: Path) -> dict[str, str]:
+def _with_included(names: Sequence[str], looks: _Looks) -> dict[str, str]:
     """Those of `names` that are files of the folder, and what they include."""
-    waiting = list(names)
+    waiting = deque(dict.fromkeys(names))
     found: dict[str, str] = {}
+    size = 0
     while waiting:
-        name = waiting.pop(0)
+        name = waiting.popleft()
+        if name in found:
+            continue
+        folder = looks.take()
         path = folder / name
-        if name in found or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
             continue
         found[name] = _read(path)
-        if sum(map(len, found.values())) > MAX_BYTES:
+        size += len(found[name])
+        if size > MAX_BYTES:
             raise InputError(
                 f"{path} and the other sources beside the submission have more than {MAX_BYTES >> 20} MiB."
             )
+        if len(found) > MAX_FILES:
+            raise InputError(f"{path} and the other sources beside the submission are more than {MAX_FILES} files.")
         waiting += _included(found[name], PurePosixPath(name).parent)
     return found
 
@@ -121,7 +193,8 @@ def _included(source: str, parent: PurePosixPath) -> Iterator[str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes()[: MAX_BYTES + 1].decode("utf-8", "replace")
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1).decode("utf-8", "replace")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 

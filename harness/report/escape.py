@@ -7,7 +7,7 @@ import unicodedata
 # Controls (a terminal would obey them), and the marks that turn the direction of writing (a reader would be misled).
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|:(?=//)")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take them alike
 
 
 def plain(text: str) -> str:
@@ -35,6 +35,20 @@ def csv_cell(text: str) -> str:
     """
     text = plain(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def json_text(text: str) -> str:
+    """JSON that means the same and that a terminal does not obey: what is not printed stands there as its escape."""
+    if text.isascii():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in _UNPRINTABLE:
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _visible(character: str) -> str:

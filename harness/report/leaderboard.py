@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.errors import MachineError
+from harness.report import escape
 from harness.report.escape import csv_cell, markdown_cell, one_cell
 from harness.report.metrics import Estimate, Spread
 from harness.report.rows import (
@@ -88,7 +89,7 @@ def json_text(board: Leaderboard) -> str:
     """The whole of it, unrounded: an object with `rows` and `problems`; `leaderboard.schema.json` beside this file is
     its JSON schema.
     """
-    return board.model_dump_json(indent=2) + "\n"
+    return escape.json_text(board.model_dump_json(indent=2)) + "\n"
 
 
 def parquet(board: Leaderboard) -> bytes:

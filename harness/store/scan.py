@@ -143,8 +143,8 @@ class _Reading:
                     self._builder.add(heads)
                     self.at = self._place.add(self.at, lines)
                     return
-        except ValueError:
-            pass  # one of them is no record, or has a number that is not finite: pydantic will tell
+        except (ValueError, RecursionError):
+            pass  # one of them is no record, or has a number that is not finite, or is too deep: pydantic will tell
         for line in lines:
             try:
                 head = Head.of(parse(Line(self._path, self.at, len(line)), line))

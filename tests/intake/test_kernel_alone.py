@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.intake import extract, read_folder, read_submission
+from harness.intake import extract, kernel_alone, read_folder, read_submission
 from harness.intake.kernel_alone import with_python
 
 KERNEL = """#include <torch/extension.h>
@@ -117,3 +117,11 @@ def is_load(node: ast.Call) -> bool:
 def test_quotes_that_python_could_not_hold_are_left_alone(tmp_path):
     for text in (KERNEL + "// ''' \"\"\"\n", KERNEL + "// \\\n"):
         assert with_python(text, tmp_path / "a.cu") == text
+
+
+@pytest.mark.parametrize(
+    "piece", ["vector<Tensor ", "vector<Tensor\n", "vector<Tensor>\n", "a::\n", "Tensor f(\n", "Tensor f() \n", "\n"]
+)
+def test_no_text_makes_it_go_back_and_forth_without_end(piece):
+    """With searches that take the square of the length this would not end within hours."""
+    assert "C++ or CUDA alone" in kernel_alone.why_not(piece * ((1 << 19) // len(piece)), "a.cu")

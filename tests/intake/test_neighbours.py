@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.intake import extract, read_folder, read_submission
-from harness.intake.neighbours import MAX_BYTES, with_neighbours
+from harness.intake import extract, neighbours, read_folder, read_submission
+from harness.intake.neighbours import MAX_BYTES, MAX_FILES, with_neighbours
 
 CANDIDATE = '''"""A kernel beside."""
 from __future__ import annotations
@@ -96,6 +96,43 @@ def test_sources_that_are_too_large_are_refused(folder):
     (folder / "relu.cu").write_text("x" * (MAX_BYTES + 1))
     with pytest.raises(InputError, match="more than 4 MiB"):
         with_neighbours(CANDIDATE, folder)
+
+
+def test_as_many_files_as_nobody_writes_by_hand_are_refused(folder):
+    for number in range(MAX_FILES + 1):
+        (folder / f"parts/{number}.cu").touch()
+    with pytest.raises(InputError, match=f"more than {MAX_FILES} files"):
+        with_neighbours(CANDIDATE.replace("relu.cu", "parts/*.cu"), folder)
+
+
+@pytest.mark.parametrize("pattern", ["**/*.cu", "/".join(["**"] * 20) + "/*.cu", "**/*a*a*a*a*a*a*a*a*a*a*a*b.cu"])
+def test_a_pattern_is_followed_so_far_and_no_further(folder, monkeypatch, pattern):
+    """One that a model wrote, in whatever folder a person has put its answer."""
+    for number in range(300):
+        (folder / "parts" / f"{'a' * 200}{number}").mkdir()
+    text = CANDIDATE.replace("relu.cu", pattern)
+    assert "write_text" in with_neighbours(text, folder) or "b.cu" in pattern
+    monkeypatch.setattr(neighbours, "MAX_LOOKS", 200)
+    with pytest.raises(InputError, match="than are followed"):
+        with_neighbours(text, folder)
+
+
+def test_a_pattern_of_folders_follows_no_link(folder):
+    (folder / "parts/again").symlink_to(folder)
+    (folder / "parts/root").symlink_to("/")
+    assert "hosts" not in with_neighbours(CANDIDATE.replace("relu.cu", "**/*.cu"), folder)
+
+
+def test_more_names_than_are_looked_for_are_refused(folder):
+    names = ", ".join(f'"{number}.cu"' for number in range(neighbours.MAX_LOOKS))
+    with pytest.raises(InputError, match="than are followed"):
+        with_neighbours(CANDIDATE.replace('"relu.cu"', names), folder)
+
+
+def test_a_pipe_beside_is_no_source(folder):
+    (folder / "relu.cu").unlink()
+    os.mkfifo(folder / "relu.cu")
+    assert with_neighbours(CANDIDATE, folder) == CANDIDATE
 
 
 def test_text_that_is_no_python_is_left_alone(folder):

@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from harness.report.escape import csv_cell, markdown_cell, one_cell, plain
+from harness.report.escape import csv_cell, json_text, markdown_cell, one_cell, plain
 
 
 @pytest.mark.parametrize(
@@ -39,10 +41,17 @@ def test_a_markdown_cell_means_nothing_but_itself(text, cell):
     assert markdown_cell(text) == cell
 
 
-@pytest.mark.parametrize("text", ["=HYPERLINK()", "+1", "-1", "@SUM(A1)", "\tx"])
+@pytest.mark.parametrize("text", ["=HYPERLINK()", "+1", "-1", "@SUM(A1)", "\tx", "\n=1", "\uff1d1+1", "\uff20SUM(A1)"])
 def test_a_csv_cell_is_no_formula(text):
     assert csv_cell(text) == f"'{text}"
 
 
 def test_a_harmless_csv_cell_stays_as_it_is():
     assert csv_cell("gpt-4, o=1") == "gpt-4, o=1"
+
+
+@pytest.mark.parametrize("text", ["\x9b2J", "user\u202etxt.exe", "\x1b[31m é 中", "tag \U000e0041", "two\nlines"])
+def test_json_means_the_same_and_holds_nothing_that_a_terminal_obeys(text):
+    shown = json_text(json.dumps({"a": text}, ensure_ascii=False, indent=2))
+    assert json.loads(shown) == {"a": text}
+    assert plain(shown) == shown

@@ -218,6 +218,63 @@ def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
         bound(host, 0, token="")
 
 
+HOSTILE_PATHS = [
+    "/v1/judgements/%00",
+    "/v1/judgements/..%2f..%2fetc%2fpasswd",
+    "/v1/judgements/" + "a" * 60_000,
+    "/v1/judgements/%ff%fe",
+    "/v1/judgements/j0'%20OR%20'1'='1",
+    "/v1/judgements/%ed%a0%80",
+    "/v1/problems/%00",
+    "/v1/problems/%2e%2e/%2e%2e/etc/passwd",
+    "/v1/problems//etc/passwd",
+    "/v1/problems/level1",
+    "/v1/problems/" + "a/" * 5_000,
+    "/v1/problems/%ed%a0%80",
+    "/v1/judgements/j0?wait=nan",
+    "/v1/judgements/j0?wait=inf",
+    "/v1/judgements/j0?wait=-1",
+    "/v1/judgements/j0?wait=1e400",
+    "/v1/judgements/j0?wait=1&wait=nan",
+    "/v1/judgements/j0/events/x",
+    "/kernelgym/status/%00",
+    "/kernelgym/results/%ff",
+]
+ASKED = b'{"submission": "x", "problem": "19_ReLU", '
+HOSTILE_BODIES = [
+    ASKED + b'"tag": "\\udfff"}',
+    b'{"submission": "x", "problem": "\\u0000"}',
+    ASKED + b'"deadline_s": NaN}',
+    ASKED + b'"deadline_s": 1e999}',
+    ASKED + b'"settings": {"timing_s": Infinity}}',
+    ASKED + b'"settings": {"reject": ["\\ud800"]}}',
+    ASKED + b'"deadline_s": ' + b"9" * 100_000 + b"}",
+    b'{"submission": "x", "problem": "../../etc/passwd"}',
+    b'{"submission": "x", "problem": "level1/19_ReLU.py/../19_ReLU"}',
+    b'{"submission": "x", "problem": "*"}',
+    b'{"submission": "x", "problem": "import os\\nos.system(1)"}',
+    b'{"a":' * 100_000,
+    b'"' + b"\\u0000" * 1000 + b'"',
+    b"[" + b"1," * 100_000 + b"1]",
+    b"\x00",
+    b"",
+]
+
+
+def test_no_request_is_answered_with_a_fault_of_the_server(serve: Serve) -> None:
+    with serve() as served:
+        for method in ("GET", "DELETE"):
+            for path in HOSTILE_PATHS:
+                assert served.ask(method, path)[0] < 500, (method, path[:80])
+        for path in ("/v1/judgements", "/v1/judgements:batch", "/kernelgym/evaluate"):
+            for body in HOSTILE_BODIES:
+                assert served.ask("POST", path, body)[0] < 500, (path, body[:80])
+        for text in ("\x00", "\u202e\x1b[2J", "=1+1", "<script>", "a" * 1000):
+            status, found = post(served, submission=f"correct {text}", tag=text)
+            assert (status, found["tag"]) == (200, text)
+        assert served.ask("GET", "/health") == (200, {"status": "ok"})
+
+
 # Bodies that are too much
 
 

@@ -277,6 +277,21 @@ def test_a_line_in_the_middle_that_is_no_record_is_left_out_named_and_copied_onc
     assert paths_of(open_run("r", root=tmp_path)) == ["a.py", "b.py", "c.py"]
 
 
+@pytest.mark.parametrize(
+    "line", [b'{"a":' * 100_000, b"[" * 100_000, b"9" * 100_000, b"\xff", b"null", b"1e999"], ids=lambda line: line[:5]
+)
+def test_whatever_stands_in_a_line_the_others_are_read(tmp_path, make_record, manifest, line):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("b.py"))
+    path = tmp_path / "r" / "records.jsonl"
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + line + b"\n" + second)
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["a.py", "b.py"]
+    assert opened.left_out == (f"{path}:2",)
+
+
 def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest):
     with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
         run.append(make_record("a.py"))
