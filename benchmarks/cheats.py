@@ -40,7 +40,7 @@ from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository
 
 from harness.catalog import read_problem  # noqa: E402
 from harness.controller import evaluate as evaluation  # noqa: E402
-from harness.controller.scheduler import run as run_stages  # noqa: E402
+from harness.controller.engine import Ask, LocalEngine  # noqa: E402
 from harness.controller.session import JudgeSeat, Session, open_session  # noqa: E402
 from harness.errors import HarnessError, SandboxError  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
@@ -458,8 +458,9 @@ def prepared(case: Case, session: Session) -> evaluation.Draft:
     return draft
 
 
-def judged(seat: JudgeSeat, draft: evaluation.Draft, session: Session) -> evaluation.Evaluated:
-    """The verdict; a judge that does not come back is killed, which the verdict then says."""
+@contextlib.contextmanager
+def guarded(seat: JudgeSeat) -> Iterator[None]:
+    """A judge that does not come back is killed, which the verdict then says."""
     done = threading.Event()
 
     def guard() -> None:
@@ -468,9 +469,18 @@ def judged(seat: JudgeSeat, draft: evaluation.Draft, session: Session) -> evalua
 
     threading.Thread(target=guard, daemon=True).start()
     try:
-        return evaluation.settle_or_record(draft, session=session, seat=seat)
+        yield
     finally:
         done.set()
+
+
+class Guarded(LocalEngine):
+    """The engine of this machine, with a guard over each judge."""
+
+    @contextlib.contextmanager
+    def _seat(self, job: Any) -> Iterator[JudgeSeat]:
+        with super()._seat(job) as seat, guarded(seat):
+            yield seat
 
 
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
@@ -486,7 +496,8 @@ def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[
         seat.seated  # noqa: B018  # a judge that was lost is not counted for the candidate that comes after it
         before = watch.look()
         started = time.monotonic()
-        evaluated = judged(seat, draft, session)
+        with guarded(seat):
+            evaluated = evaluation.settle_or_record(draft, session=session, seat=seat)
         seconds = time.monotonic() - started
         add(row_of(case, evaluated, left=watch.left_behind(before), seconds=seconds))
 
@@ -499,28 +510,21 @@ def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, A
         session.seats.append(JudgeSeat(session.zygote, session.seats[0].device))
     quiet = [case for case in cases if case.entry.threat not in ALONE]
     alone = [case for case in cases if case not in quiet]
-    for some, chairs in ((quiet, session.seats), (alone, session.seats[:1])):
-        for seat in chairs:
-            seat.seated  # noqa: B018
-
-        def judge(seat: JudgeSeat, pair: tuple[Case, evaluation.Draft]) -> dict[str, Any]:
-            started = time.monotonic()
-            evaluated = judged(seat, pair[1], session)
-            return row_of(pair[0], evaluated, left=None, seconds=time.monotonic() - started)
-
-        builders = max(1, len(os.sched_getaffinity(0)) - len(chairs))
-        stages = run_stages(
-            some,
-            prepare=lambda case: (case, prepared(case, session)),
-            devices=chairs,
-            judge=judge,
-            builders=builders,
-        )
-        for row in stages:
-            if row["as_expected"] or some is alone or seats == 1:
+    with Guarded(session) as engine:
+        engine.devices  # noqa: B018  # starts the judges
+        for case, evaluated in engine.stream((case, ask_of(case)) for case in quiet):
+            row = row_of(case, evaluated, left=None, seconds=evaluated.device_s)
+            if row["as_expected"] or seats == 1:
                 add(row)
             else:
-                alone += [case for case in quiet if case.key == row["key"]]
+                alone.append(case)
+        for case in alone:
+            evaluated = engine.evaluate(ask_of(case))
+            add(row_of(case, evaluated, left=None, seconds=evaluated.device_s))
+
+
+def ask_of(case: Case) -> Ask:
+    return Ask(read_submission(case.entry.path), read_problem(case.entry.problem), settings_for(case), noting=True)
 
 
 def run(entries: list[Entry], tiers: list[str], results: Results) -> None:

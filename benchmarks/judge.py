@@ -31,11 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from harness.catalog import numeric_settings, read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
-from harness.controller.batch import default_builders  # noqa: E402
-from harness.controller.evaluate import Draft, begin, examine, settle_or_record  # noqa: E402
-from harness.controller.scheduler import run as run_stages  # noqa: E402
-from harness.controller.session import JudgeSeat, Session, open_session  # noqa: E402
-from harness.errors import HarnessError  # noqa: E402
+from harness.controller.engine import Ask, LocalEngine, default_builders  # noqa: E402
+from harness.controller.session import Session, open_session  # noqa: E402
 from harness.schema import Problem, Record, Submission  # noqa: E402
 from harness.schema.problem import Precision  # noqa: E402
 from harness.settings import Settings  # noqa: E402
@@ -89,21 +86,15 @@ class Bench:
 
 
 def judged(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Record]]:
-    def prepare(task: Task) -> tuple[str, Draft]:
-        submission = Submission(path=f"{task.key}.py", sha256=sha256(task.source), text=task.source)
-        settings = session.settings.model_copy(update={"precision": task.precision})
-        draft = begin(submission, task.problem, session=session, settings=settings)
-        try:
-            examine(draft, session=session, on_phase=lambda name: None)
-        except HarnessError as error:
-            draft.fault = error
-        return task.key, draft
+    def asks() -> Iterator[tuple[str, Ask]]:
+        for task in tasks:
+            submission = Submission(path=f"{task.key}.py", sha256=sha256(task.source), text=task.source)
+            settings = session.settings.model_copy(update={"precision": task.precision})
+            yield task.key, Ask(submission, task.problem, settings, noting=True, device=session.seats[0].device.name)
 
-    def judge(seat: JudgeSeat, prepared: tuple[str, Draft]) -> tuple[str, Record]:
-        key, draft = prepared
-        return key, settle_or_record(draft, session=session, seat=seat).record
-
-    return run_stages(tasks, prepare=prepare, devices=session.seats[:1], judge=judge, builders=default_builders(1))
+    with LocalEngine(session, builders=default_builders(1)) as engine:
+        for key, evaluated in engine.stream(asks()):
+            yield key, evaluated.record
 
 
 def sha256(text: str) -> str:

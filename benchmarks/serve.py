@@ -230,13 +230,13 @@ def threads_of(pid: int) -> int:
 
 
 def serve_without_judges() -> None:
-    """The command, with a bench that answers at once in the place of the session."""
+    """The command, with an engine that answers at once in the place of this machine's."""
     from serving import FakeBench
 
-    import harness.serve.bench
+    import harness.controller.engine
 
     bench = FakeBench()
-    harness.serve.bench.open_bench = lambda device, settings: bench.open()  # type: ignore[assignment]
+    harness.controller.engine.open_engine = lambda device, settings: bench.open()
     from harness.cli import main as command
 
     command(sys.argv[2:])

@@ -5,7 +5,8 @@
     │  ├─ ProblemError      a problem file that cannot be used
     │  └─ StoreError        a run folder that cannot be read or may not be written
     ├─ BusyError       (3)  so many wait already as may
-    ├─ DeadlineError   (3)  the caller's deadline was over before there was a verdict
+    ├─ GivenUpError    (3)  nobody waits for it any more: cancelled
+    │  └─ DeadlineError     the caller's deadline was over before there was a verdict
     └─ MachineError    (3)  this machine cannot do it: no compiler, no device, a full disk, a process of ours that died
        ├─ ToolchainError    a compiler is missing or broken
        ├─ SandboxError      a worker could not be started or confined as asked
@@ -40,7 +41,11 @@ class BusyError(HarnessError):
     """So many wait already as may."""
 
 
-class DeadlineError(HarnessError):
+class GivenUpError(HarnessError):
+    """Nobody waits for it any more."""
+
+
+class DeadlineError(GivenUpError):
     """The caller's deadline was over before there was a verdict."""
 
 

@@ -12,18 +12,18 @@ is needed, and an event loop that runs here is not disturbed. torch is never imp
 import asyncio
 import functools
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
 from harness.catalog import apply_settings, open_catalog, read_problem, text_problem
-from harness.controller.engine import MOST_QUEUED, RANKS, Ask, Engine, Priority
-from harness.controller.session import open_session
+from harness.controller.engine import MOST_QUEUED, RANKS, Ask, Engine, Priority, open_engine
+from harness.controller.evaluate import Evaluated
+from harness.controller.holder import Holder
 from harness.errors import SandboxError
 from harness.intake import read_submission
 from harness.schema import Problem, Record, Submission
@@ -59,6 +59,29 @@ def load_submission(submission: str | Path) -> Submission:
     return Submission(path=TEXT, sha256=hashlib.sha256(content).hexdigest(), text=content.decode())
 
 
+def _record_of(judged: "Future[Evaluated]") -> "Future[Record]":
+    """The record alone, as a future that is cancelled with the other."""
+    record: Future[Record] = Future()
+
+    def tell(judged: "Future[Evaluated]") -> None:
+        with suppress(InvalidStateError):  # it was cancelled
+            if judged.cancelled():
+                record.cancel()
+            elif (error := judged.exception()) is not None:
+                record.set_exception(error)
+            else:
+                record.set_result(judged.result().record)
+
+    def follow(record: "Future[Record]") -> None:
+        if record.cancelled():
+            record.set_running_or_notify_cancel()  # tells `concurrent.futures.wait`
+            judged.cancel()
+
+    record.add_done_callback(follow)
+    judged.add_done_callback(tell)
+    return record
+
+
 Answer = str | Path | Submission
 Asked = str | Path | Problem
 
@@ -76,7 +99,8 @@ class Evaluator:
     Options of every way to ask:
         settings: those of this submission alone, where they are not the evaluator's.
         priority: "high", "normal" or "low"; within one the oldest is first, for a core and for a device.
-        deadline_s: seconds from now. What is over it before a device has begun it raises DeadlineError.
+        deadline_s: seconds from now, for all waiting and judging. What is over it is let go of at its next phase and
+            raises DeadlineError.
     """
 
     def __init__(
@@ -96,7 +120,7 @@ class Evaluator:
         self._closing = ExitStack()
         self._engine: Engine | None = None
         self._opening = threading.Lock()
-        self._holder = os.getpid()
+        self._holder = Holder("an Evaluator")
 
     def evaluate(
         self,
@@ -113,7 +137,7 @@ class Evaluator:
         is at fault, DeadlineError.
         """
         ask = self._ask(submission, problem, settings, priority, deadline_s)
-        return self._started().evaluate(ask)
+        return self._started().evaluate(ask).record
 
     def submit(
         self,
@@ -124,12 +148,13 @@ class Evaluator:
         priority: Priority = "normal",
         deadline_s: float | None = None,
     ) -> "Future[Record]":
-        """`evaluate` on a thread of the evaluator's own. The future may be cancelled until a device has begun it.
+        """`evaluate` on a thread of the evaluator's own. The future may be cancelled at any time: what waits is let go
+        of at once, what runs at its next phase.
 
         Raises what is wrong with the submission or the problem at once, BusyError where too many wait.
         """
         ask = self._ask(submission, problem, settings, priority, deadline_s)
-        return self._started().submit(ask)
+        return _record_of(self._started().submit(ask))
 
     async def aevaluate(
         self,
@@ -140,8 +165,7 @@ class Evaluator:
         priority: Priority = "normal",
         deadline_s: float | None = None,
     ) -> Record:
-        """`evaluate` for an event loop. Cancelled before a device has begun it, it is not judged; later its record
-        goes nowhere."""
+        """`evaluate` for an event loop. Cancelled, it is let go of as what `submit` gives is."""
         ask = functools.partial(self.submit, settings=settings, priority=priority, deadline_s=deadline_s)
         return await asyncio.wrap_future(ask(submission, problem))
 
@@ -161,7 +185,8 @@ class Evaluator:
         """
         engine = self._started()
         asks = (self._ask(*task, settings, priority, deadline_s, noting=True) for task in tasks)
-        yield from engine.stream(asks)
+        for place, evaluated in engine.stream(enumerate(asks)):
+            yield place, evaluated.record
 
     def drain(self, seconds: float | None = None) -> bool:
         """Wait until all that was submitted has ended; whether it did within `seconds`."""
@@ -187,15 +212,14 @@ class Evaluator:
         return Ask(answer, asked, chosen, RANKS[priority], deadline, noting)
 
     def _started(self) -> Engine:
-        if os.getpid() != self._holder:
-            raise SandboxError("An Evaluator cannot be used in a fork of the process that made it: make one there.")
+        self._holder.require()
         with self._opening:
             if self._engine is not None and self._engine.is_lost:
                 with suppress(SandboxError):  # that they are lost is known
                     self.close()
             if self._engine is None:
-                session = self._closing.enter_context(open_session(self.device, self.settings))
-                self._engine = Engine(session, most_queued=self._most_queued)
+                opened = open_engine(self.device, self.settings, most_queued=self._most_queued)
+                self._engine = self._closing.enter_context(opened)
             return self._engine
 
     def close(self) -> None:
@@ -203,9 +227,7 @@ class Evaluator:
 
         So does one after the processes were lost as a whole; what was asked meanwhile raises SandboxError.
         """
-        engine, self._engine = self._engine, None
-        if engine is not None and os.getpid() == self._holder:
-            engine.close()
+        self._engine = None
         self._closing.close()
 
     def __enter__(self) -> "Evaluator":

@@ -74,7 +74,6 @@ def batch(
     from harness.cli.stocks_word import StocksWord
     from harness.controller.batch import (
         check_settings,
-        default_builders,
         open_batch_run,
         remaining,
         require_same_folder,
@@ -82,7 +81,8 @@ def batch(
         tasks_for,
         without_strangers,
     )
-    from harness.controller.session import choose_devices, open_session
+    from harness.controller.engine import open_engine
+    from harness.controller.session import choose_devices
     from harness.intake import read_folder
 
     catalog = open_catalog(problems)
@@ -119,12 +119,15 @@ def batch(
         if left:
             say_if_first_build(console)
             names = ", ".join(choice.name for choice in devices)
-            with BatchDisplay(console, device=names, total=left) as display, open_session(device, settings) as session:
+            with (
+                BatchDisplay(console, device=names, total=left) as display,
+                open_engine(device, settings, builders=builders) as engine,
+            ):
                 for record in run_batch(
                     pending,
                     run=opened,
-                    session=session,
-                    builders=builders or default_builders(len(devices)),
+                    engine=engine,
+                    settings=settings,
                     on_retry=display.show_retry,
                     on_audit=stock.hear,
                     on_step=lambda task, step: display.step(task.submission.path, step),

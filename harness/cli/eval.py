@@ -106,8 +106,8 @@ def _judge(
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.progress import PhaseDisplay
     from harness.controller.batch import open_eval_run
-    from harness.controller.evaluate import evaluate as evaluate_submission
-    from harness.controller.session import choose_devices, open_session
+    from harness.controller.engine import Ask, open_engine
+    from harness.controller.session import choose_devices
     from harness.inspect import require_tools
     from harness.intake import read_submission
 
@@ -122,16 +122,14 @@ def _judge(
         kept = opened.enter_context(open_eval_run(run, settings=settings, device=device)) if run is not None else None
         console = progress_console()
         say_if_first_build(console)
-        session = None
+        engine = None
         for round_texts in _rounds(texts, paths) if watch else (texts,):
             judged: list[Evaluated] = []
             for text in round_texts:
                 with PhaseDisplay(console, text.path) as display:
-                    if session is None:
-                        session = opened.enter_context(open_session(device, settings, on_phase=display.phase))
-                    judged.append(
-                        evaluate_submission(text, found, session=session, tools=tools, on_phase=display.phase)
-                    )
+                    if engine is None:
+                        engine = opened.enter_context(open_engine(device, settings, on_phase=display.phase))
+                    judged.append(engine.evaluate(Ask(text, found, settings, tools=tools, on_phase=display.phase)))
             shown = show(judged)
             if isinstance(shown, str):
                 click.echo(shown)

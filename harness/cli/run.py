@@ -48,9 +48,10 @@ def run(
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.leaderboard import leaderboard
     from harness.cli.stocks_word import StocksWord
-    from harness.controller.batch import check_settings, default_builders, open_batch_run
+    from harness.controller.batch import check_settings, open_batch_run
+    from harness.controller.engine import open_engine
     from harness.controller.generate_and_judge import run_generating
-    from harness.controller.session import choose_devices, open_session
+    from harness.controller.session import choose_devices
     from harness.generate.folder import open_generations
     from harness.store import GENERATIONS_NAME
 
@@ -83,7 +84,7 @@ def run(
             price=price,
             device=", ".join(choice.name for choice in devices),
         ) as display,
-        open_session(device, settings) as session,
+        open_engine(device, settings, builders=builders) as engine,
     ):
         for record in run_generating(
             wanted.plan,
@@ -91,8 +92,8 @@ def run(
             server=server,
             concurrency=concurrency,
             run=opened,
-            session=session,
-            builders=builders or default_builders(len(devices)),
+            engine=engine,
+            settings=settings,
             watcher=display,
             on_found=display.found,
             on_retry=display.show_retry,

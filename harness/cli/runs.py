@@ -100,7 +100,7 @@ def confirm(ctx: click.Context, name: str, problems: Path | None, device: str) -
     from harness.cli.console import output_console
     from harness.cli.interrupt import leaving_at_once
     from harness.controller.confirming import confirm_firsts, settings_of, unconfirmed_firsts
-    from harness.controller.session import open_session
+    from harness.controller.engine import open_engine
     from harness.errors import HarnessError
     from harness.store import open_run
 
@@ -112,8 +112,8 @@ def confirm(ctx: click.Context, name: str, problems: Path | None, device: str) -
         open_run(name, create=True, manifest=manifest) as opened,
     ):
         if unconfirmed_firsts(opened):
-            with open_session(device, settings_of(opened)) as session:
-                for evaluated in confirm_firsts(opened, session=session, catalog=catalog):
+            with open_engine(device, settings_of(opened)) as engine:
+                for evaluated in confirm_firsts(opened, engine=engine, catalog=catalog):
                     word, line = _audited(evaluated)
                     words[word] += 1
                     console.print(line, soft_wrap=True, markup=False, highlight=False)

@@ -77,7 +77,7 @@ def serve(
         from harness.serve.process import serve as serve_until_told
     except ImportError as error:
         raise InputError(f"{error.name} is missing: pip install 'kernel-harness[serve]'") from None
-    from harness.serve.bench import open_bench
+    from harness.controller.engine import open_engine
     from harness.serve.engine import Engine
 
     settings = settings_of(**options)
@@ -94,7 +94,7 @@ def serve(
             listening,
             lambda watcher: Engine(
                 state,
-                open_bench=functools.partial(open_bench, device, settings),
+                open_judging=functools.partial(open_engine, device, settings),
                 catalog=catalog,
                 settings=settings,
                 most_queued=queue,

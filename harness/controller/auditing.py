@@ -1,114 +1,77 @@
-"""Stock's word on verdicts that were told already, asked for in the background.
+"""Stock's word on verdicts that were told already.
 
-Of the sample that `--audit sample` draws stock's builds are made by threads of their own, on cores that nobody else
-wants. What they have built takes its turn on a device between the others, and the record is told once more.
+Of the sample that `--audit sample` draws stock's builds are made behind the others, on cores that nobody else wants
+(`Ask.idle`). What they have built takes its turn on a device between the others, and the record is told once more.
 """
 
-import queue
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from contextlib import AbstractContextManager
+from dataclasses import replace
 
-from harness.controller.evaluate import Draft, Evaluated, confirmed, examine_or_note, settle_or_record, stock_draft
-from harness.controller.session import JudgeSeat, Session
-from harness.errors import MachineError
-from harness.schema import Failed
+from harness.controller.evaluate import Draft, Evaluated, confirmed, examine, settle_or_record, stock_draft
+from harness.controller.session import JudgeSeat, OnPhase, Session
+from harness.errors import GivenUpError, HarnessError, InputError, MachineError
+from harness.schema import Candidate, Failed, Problem, Record, Submission
+from harness.settings import Settings
 
-T = TypeVar("T")
-BUILDERS_AN_AUDITOR = 4
-"""For so many builders of a batch there is one thread that builds by stock."""
-_POLL_S = 0.1
 _SAYS_NOTHING = frozenset({"timeout", "out-of-memory"})
 
 
-@dataclass(frozen=True)
-class Audit(Generic[T]):
-    """A verdict that was told, and the same submission as stock has built it, or the fault that was met there.
+def confirm(
+    fast: Evaluated,
+    submission: Submission,
+    problem: Problem,
+    *,
+    session: Session,
+    settings: Settings,
+    idle: bool,
+    core: AbstractContextManager[object],
+    seat: AbstractContextManager[JudgeSeat],
+    on_phase: OnPhase,
+) -> Evaluated:
+    """Have stock build a submission that has its verdict, judge that, and say what it means for the verdict.
 
-    `seconds` is how long stock's build was waited for.
+    Where stock cannot be asked the verdict stays unconfirmed, and `fault` says why. Raises GivenUpError where
+    `on_phase` does, HarnessError where the seat's judge cannot be started again.
+
+    Args:
+        idle: build on cores that nobody else wants.
+        core, seat: as of `evaluate`.
     """
-
-    task: T
-    fast: Evaluated
-    stock: Draft
-    seconds: float
-
-
-class Audits(Generic[T]):
-    """The verdicts of a batch that are asked of stock. Its methods may be called from any thread.
-
-    A context manager; left early, it waits for the builds under way and forgets the others.
-    """
-
-    def __init__(self, tasks: Iterable[T | None], *, session: Session, builders: int) -> None:
-        self._tasks, self._session = tasks, session
-        self._pool = ThreadPoolExecutor(max(1, builders // BUILDERS_AN_AUDITOR), thread_name_prefix="auditor")
-        self._ready: queue.SimpleQueue[Audit[T]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._open = 0
-
-    def __enter__(self) -> "Audits[T]":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def work(self) -> Iterator["T | Audit[T] | None"]:
-        """The tasks, and between and behind them what stock has built; None now and then while there is neither."""
-        for task in self._tasks:
-            while not self._ready.empty():
-                yield self._ready.get()
-            if task is not None:
-                self._count(1)
-            yield task
-        while self._open:
-            try:
-                yield self._ready.get(timeout=_POLL_S)
-            except queue.Empty:
-                yield None
-
-    def told(self, task: T, draft: Draft, evaluated: Evaluated) -> None:
-        """A task has been judged: where stock is to confirm it, its build is begun."""
-        if draft.audited and draft.later and evaluated.fault is None:
-            self._pool.submit(self._build, task, draft, evaluated)
-        else:
-            self._count(-1)
-
-    def _build(self, task: T, draft: Draft, fast: Evaluated) -> None:
-        started = time.monotonic()
-        stock = stock_draft(draft.submission, draft.problem, draft.settings, session=self._session)
-        stock.idle = True
-        try:
-            examine_or_note(stock, session=self._session)
-        except Exception as error:  # noqa: BLE001  # a thread that ended silently would be waited for without end
-            stock.fault = MachineError(f"stock could not be asked ({type(error).__name__}: {error})")
-        self._ready.put(Audit(task, fast, stock, time.monotonic() - started))
-
-    def settle(self, audit: Audit[T], seat: JudgeSeat) -> Evaluated:
-        """The record once more, with stock's word on it."""
-        try:
-            return settle_audit(audit.fast, audit.stock, audit.seconds, session=self._session, seat=seat)
-        finally:
-            self._count(-1)
-
-    def _count(self, by: int) -> None:
-        with self._lock:
-            self._open += by
+    stock = stock_draft(submission, problem, settings, session=session)
+    stock.idle = idle
+    try:
+        with core:
+            started = time.monotonic()
+            examine(stock, session=session, on_phase=on_phase)
+            seconds = time.monotonic() - started
+        _check_same(stock.candidate, fast.record)
+    except GivenUpError:
+        raise
+    except HarnessError as error:
+        return replace(fast, fault=error, unconfirmed=False, told=True)
+    with seat as at:
+        return _settle_audit(fast, stock, seconds, session=session, seat=at, on_phase=on_phase)
 
 
-def settle_audit(fast: Evaluated, stock: Draft, seconds: float, *, session: Session, seat: JudgeSeat) -> Evaluated:
+def _check_same(candidate: Candidate | None, record: Record) -> None:
+    """Of a long submission the middle is not kept beside its record. Raises InputError."""
+    if candidate is None or record.candidate is None or candidate.sha256 != record.candidate.sha256:
+        raise InputError("its text was not kept whole")
+
+
+def _settle_audit(
+    fast: Evaluated, stock: Draft, seconds: float, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
+) -> Evaluated:
     """Judge what stock has built, and say what it means for the verdict that was told.
 
     Where the machine or the problem is at fault, or stock's build was ended for want of time or memory, the verdict
-    stays unconfirmed and `fault` says why. Raises HarnessError where the seat's judge cannot be started again.
+    stays unconfirmed and `fault` says why.
     """
-    by_stock = settle_or_record(stock, session=session, seat=seat)
+    by_stock = settle_or_record(stock, session=session, seat=seat, on_phase=on_phase)
     fault = by_stock.fault
     if isinstance(end := stock.failure, Failed) and end.stage == "build" and end.reason in _SAYS_NOTHING:
         fault = MachineError(f"stock's build came to no end: {end.detail}")
     if fault is not None:
-        return replace(fast, fault=fault, told=True)
-    return replace(confirmed(fast, by_stock, seconds), told=True)
+        return replace(fast, fault=fault, unconfirmed=False, told=True)
+    return replace(confirmed(fast, by_stock, seconds), unconfirmed=False, told=True)

@@ -2,21 +2,17 @@
 
 import functools
 import hashlib
-import os
-import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import harness
 from harness.catalog import Catalog, apply_settings, numeric_settings
-from harness.controller.auditing import Audit, Audits
 from harness.controller.control import as_its_own, control, settings_of_a_control, told_apart
-from harness.controller.evaluate import Draft, Evaluated, begin, examine_or_note, settle_or_record
-from harness.controller.scheduler import run as run_stages
-from harness.controller.session import JudgeSeat, Session
+from harness.controller.engine import Ask, Engine
+from harness.controller.evaluate import Evaluated
 from harness.errors import HarnessError, InputError, MachineError, ProblemError
 from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
@@ -25,7 +21,6 @@ from harness.store import Key, Manifest, Run, open_run
 FAULTS_IN_A_ROW = 10
 """So many faults of the machine with no verdict between them, and a submission of ours is judged: where it meets one
 too, so would the next ones. Submissions may have caused it: many of them at once can fill a small disk."""
-_PAUSE_S = 0.05  # of a builder that has nothing to do before others are judged
 
 
 @dataclass(frozen=True)
@@ -176,8 +171,8 @@ def run_batch(
     pending: Sequence[Task],
     *,
     run: Run,
-    session: Session,
-    builders: int,
+    engine: Engine,
+    settings: Settings,
     on_retry: Callable[[Record], None] = lambda record: None,
     on_audit: Callable[[Evaluated], None] = lambda audited: None,
     on_step: OnStep = lambda task, step: None,
@@ -194,7 +189,7 @@ def run_batch(
     if not pending:
         return
     again: list[Task] = []
-    for task, evaluated in judged(pending, session=session, builders=builders, on_step=on_step):
+    for task, evaluated in judged(pending, engine=engine, settings=settings, on_step=on_step):
         if evaluated.told:
             keep_audited(evaluated, run)
             on_audit(evaluated)
@@ -206,7 +201,7 @@ def run_batch(
             on_retry(evaluated.record)
     in_a_row = 0
     for task in again:
-        for evaluated in _judged_alone(task, session=session, on_step=on_step):
+        for evaluated in _judged_alone(task, engine=engine, settings=settings, on_step=on_step):
             if evaluated.told:
                 keep_audited(evaluated, run)
                 on_audit(evaluated)
@@ -227,11 +222,11 @@ def keep_audited(evaluated: Evaluated, run: Run) -> None:
 def judged(
     tasks: Iterable[Task | None],
     *,
-    session: Session,
-    builders: int,
+    engine: Engine,
+    settings: Settings,
     on_step: OnStep = lambda task, step: None,
 ) -> Iterator[tuple[Task, Evaluated]]:
-    """Judge each task, in the order in which they finish; a source that waits for more gives None meanwhile.
+    """Judge each task, in the order in which they finish; a source that has none at the moment gives None.
 
     `on_step` is told by several threads which step of a task begins, and "" where it rests or is done.
 
@@ -239,53 +234,70 @@ def judged(
     about in the background (`auditing`) is yielded first without its word and later with it (`told`). Raises as
     `run_batch` does.
     """
-    for seat in session.seats:
-        seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
+    engine.devices  # noqa: B018  # starts the judges before the builders ask for their devices
+    source = _Watched(tasks)
+    asked = _Asked(source, settings, on_step)
+    for task, evaluated in engine.stream(asked):
+        on_step(task, "")
+        asked.settle(task, evaluated)
+        if evaluated.told or source.settle(task, evaluated):
+            yield task, evaluated
 
-    def prepare(task: Task | Audit[Task]) -> tuple[Task, Draft] | Audit[Task]:
-        if isinstance(task, Audit):
-            return task
-        settings = settings_for(task.problem, session.settings)
+
+class _Asked:
+    """What is asked of the engine: the tasks, and between and behind them stock's word on those that were drawn."""
+
+    def __init__(self, tasks: Iterable[Task | None], settings: Settings, on_step: OnStep) -> None:
+        self._tasks, self._settings, self._on_step = tasks, settings, on_step
+        self._drawn: deque[tuple[Task, Evaluated]] = deque()
+        self._open = 0
+
+    def __iter__(self) -> Iterator[tuple[Task, Ask] | None]:
+        for task in self._tasks:
+            yield from self._confirmations()
+            if task is not None:
+                self._open += 1
+            yield None if task is None else (task, self._ask(task))
+        while self._open:
+            yield from self._confirmations()
+            yield None
+
+    def settle(self, task: Task, evaluated: Evaluated) -> None:
+        """A task has been judged: where stock is to confirm it, that is asked next."""
+        if evaluated.unconfirmed:
+            self._drawn.append((task, evaluated))
+        else:
+            self._open -= 1
+
+    def _ask(self, task: Task, told: Evaluated | None = None) -> Ask:
+        settings = settings_for(task.problem, self._settings)
         if task.ours:
             settings = settings_of_a_control(settings)
-        draft = begin(task.submission, task.problem, session=session, settings=settings)
-        draft.later = settings.audit == "sample"
-        examine_or_note(draft, session=session, on_phase=functools.partial(on_step, task))
-        on_step(task, "")
-        return task, draft
-
-    def judge(seat: JudgeSeat, prepared: tuple[Task, Draft] | Audit[Task]) -> tuple[Task, Evaluated]:
-        if isinstance(prepared, Audit):
-            return prepared.task, audits.settle(prepared, seat)
-        task, draft = prepared
-        try:
-            evaluated = settle_or_record(draft, session=session, seat=seat, on_phase=functools.partial(on_step, task))
-        finally:
-            on_step(task, "")
-        audits.told(task, draft, evaluated)
-        return task, evaluated
-
-    with ExitStack() as closed:
-        source = _Watched(tasks)
-        audits = closed.enter_context(Audits(source, session=session, builders=builders))
-        work: Iterator[Task | Audit[Task] | None] = audits.work()
-        finished = run_stages(
-            work,
-            prepare=prepare,  # type: ignore[arg-type]  # mypy makes object of the union of tasks
-            devices=session.seats,
-            judge=judge,
-            builders=builders,
+        return Ask(
+            task.submission,
+            task.problem,
+            settings,
+            noting=True,
+            later=settings.audit == "sample",
+            confirms=told,
+            idle=told is not None,
+            on_phase=_unheard if told else functools.partial(self._on_step, task),
         )
-        closed.callback(finished.close)  # before the auditors are: whoever judges may have work for them
-        for task, evaluated in finished:
-            if evaluated.told or source.settle(task, evaluated):
-                yield task, evaluated
+
+    def _confirmations(self) -> Iterator[tuple[Task, Ask]]:
+        while self._drawn:
+            task, evaluated = self._drawn.popleft()
+            yield task, self._ask(task, evaluated)
+
+
+def _unheard(step: str) -> None:
+    """What goes on behind the others is not shown."""
 
 
 class _Watched:
     """Tasks, and between them one of ours where FAULTS_IN_A_ROW of them met a fault of the machine.
 
-    Used by the scheduler's builders on one side and by whoever takes the results on the other.
+    Iterated for what is to be judged next, and told of what came of it meanwhile.
     """
 
     def __init__(self, tasks: Iterable[Task | None]) -> None:
@@ -301,7 +313,6 @@ class _Watched:
             yield task
         while self._wanted or self._settled < self._given:  # the last ones may want one of ours
             yield from self._ours()
-            time.sleep(_PAUSE_S)
             yield None
 
     def _ours(self) -> Iterator[Task]:
@@ -336,18 +347,18 @@ def _stopped(in_a_row: int, fault: HarnessError | None) -> MachineError:
     )
 
 
-def _judged_alone(task: Task, *, session: Session, on_step: OnStep) -> list[Evaluated]:
+def _judged_alone(task: Task, *, engine: Engine, settings: Settings, on_step: OnStep) -> list[Evaluated]:
     """A task with no other beside it, and stock's word on it where that is asked.
 
     A fault of the machine is the task's own where a submission of ours does not meet it, and the task does once more.
     """
 
     def found() -> list[Evaluated]:
-        return [evaluated for _, evaluated in judged([task], session=session, builders=1, on_step=on_step)]
+        return [evaluated for _, evaluated in judged([task], engine=engine, settings=settings, on_step=on_step)]
 
     def ours() -> HarnessError | None:
         try:
-            list(judged([_control(task.problem)], session=session, builders=1))
+            list(judged([_control(task.problem)], engine=engine, settings=settings))
         except MachineError as error:
             return error
         return None
@@ -378,8 +389,3 @@ def require_same_folder(tasks: Sequence[Task], run: Run, folder: Path) -> None:
             f"run {run.name} has a verdict on another text named {other[0].submission.path}{more}, not from {folder}: "
             "--model NAME keeps both apart, --fresh puts these in their place"
         )
-
-
-def default_builders(devices: int) -> int:
-    """Submissions prepared at once: the cores that a session leaves to builders, one less where it leaves them all."""
-    return max(1, len(os.sched_getaffinity(0)) - devices)

@@ -1,18 +1,18 @@
 """Stock's word on what ranks first of its problem in a run and was built fast."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from harness.catalog import Catalog
-from harness.controller.auditing import settle_audit
 from harness.controller.batch import settings_for
-from harness.controller.evaluate import Evaluated, examine, stock_draft
-from harness.controller.session import Session
+from harness.controller.engine import Ask, Engine
+from harness.controller.evaluate import Evaluated
 from harness.errors import HarnessError, InputError
 from harness.report.judged import Judged
 from harness.report.rows import leaderboard
-from harness.schema import Candidate, Problem, Record, Submission
+from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 from harness.store import Key, Run
 
@@ -43,7 +43,7 @@ def unconfirmed_firsts(run: Run) -> list[Record]:
     return [record for record in index.records() if tuple(Key.of(record)) in wanted]
 
 
-def confirm_firsts(run: Run, *, session: Session, catalog: Catalog) -> Iterator[Evaluated]:
+def confirm_firsts(run: Run, *, engine: Engine, catalog: Catalog) -> Iterator[Evaluated]:
     """Ask stock about each of them, and about whatever takes the place of one that stock refuses; keep what it says.
 
     Yields each with stock's word, or with the `fault` by which it could not be had. Raises HarnessError where no other
@@ -54,27 +54,24 @@ def confirm_firsts(run: Run, *, session: Session, catalog: Catalog) -> Iterator[
         for record in left:
             asked.add(Key.of(record))
             told = Evaluated(record, run.attachments(record), told=True)
-            evaluated = _asked_of_stock(told, run, session, catalog)
+            evaluated = _asked_of_stock(told, run, engine, catalog)
             if evaluated.fault is None:
                 run.append(evaluated.record, evaluated.attachments)
             yield evaluated
 
 
-def _asked_of_stock(told: Evaluated, run: Run, session: Session, catalog: Catalog) -> Evaluated:
-    record, seat = told.record, session.seats[0]
+def _asked_of_stock(told: Evaluated, run: Run, engine: Engine, catalog: Catalog) -> Evaluated:
+    record, device = told.record, engine.devices[0]
     try:
         problem = _same_problem(record, catalog)
-        if record.device.name != seat.seated.device_name:
-            raise InputError(f"it was judged on {record.device.name}, and this is {seat.seated.device_name}")
+        if record.device.name != device.model:
+            raise InputError(f"it was judged on {record.device.name}, and this is {device.model}")
         settings = settings_for(problem, settings_of(run))
-        text = told.attachments.get(SUBMISSION, "")
-        submission = Submission(text=text, **record.submission.model_dump(exclude={"extraction"}))
-        stock = stock_draft(submission, problem, settings, session=session)
-        examine(stock, session=session, on_phase=lambda name: None)
-        _check_same(stock.candidate, record)
     except HarnessError as error:
-        return Evaluated(record, told.attachments, fault=error, told=True)
-    return settle_audit(told, stock, stock.phases_s.get("build", 0.0), session=session, seat=seat)
+        return replace(told, fault=error)
+    text = told.attachments.get(SUBMISSION, "")
+    submission = Submission(text=text, **record.submission.model_dump(exclude={"extraction"}))
+    return engine.evaluate(Ask(submission, problem, settings, confirms=told, device=device.name))
 
 
 def _same_problem(record: Record, catalog: Catalog) -> Problem:
@@ -82,9 +79,3 @@ def _same_problem(record: Record, catalog: Catalog) -> Problem:
     if problem.sha256 != record.problem.sha256:
         raise InputError(f"{problem.title} is no longer the problem that it answers")
     return problem
-
-
-def _check_same(candidate: Candidate | None, record: Record) -> None:
-    """Of a long submission the middle is not kept beside its record."""
-    if candidate is None or record.candidate is None or candidate.sha256 != record.candidate.sha256:
-        raise InputError("its text was not kept whole")

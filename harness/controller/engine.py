@@ -1,39 +1,47 @@
-"""The engine of the library: submissions of any number of callers over one session, the most urgent first.
+"""The engine: what all that judge ask, be it one submission or a queue without end.
 
-    submit ─► queue ─► a builder's turn: extract, screen, import, build ─► a device's turn: judge ─► the future
+    submit ─► queue ─► a core's turn: extract, screen, import, build ─► a device's turn: judge ─► the future
 
-Whoever cancels, or comes too late, is let go of in the queue, between the phases of the first half and while it waits
-for a device. What a device has begun is ended: its judge would have to be started anew, and others wait for it.
+Many are prepared at once and each device judges one at a time, the most urgent first. `Engine` is what is asked,
+`LocalEngine` answers with the processes of a session on this machine. What comes back are values.
+
+A future may be cancelled at any time. What waits is let go of at once, what runs at its next phase: the judge is asked
+between phases, between trials and between blocks of timed rounds, and is ready for the next when it has let go.
 """
 
 import heapq
 import itertools
+import os
+import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Literal, TypeVar
 
-from harness.controller.batch import default_builders
-from harness.controller.evaluate import begin, examine, noted, settle
-from harness.controller.session import OnPhase, Session
+from harness.controller.auditing import confirm
+from harness.controller.evaluate import Evaluated, evaluate
+from harness.controller.holder import Holder
+from harness.controller.session import JudgeSeat, OnPhase, Session, open_session
 from harness.controller.turns import Turns
-from harness.errors import BusyError, DeadlineError, HarnessError, SandboxError
-from harness.schema import Problem, Record, Submission
+from harness.errors import BusyError, DeadlineError, GivenUpError, SandboxError
+from harness.schema import Environment, Problem, Submission
+from harness.schema.record import ToolName
 from harness.settings import Settings
+
+K = TypeVar("K")
 
 Priority = Literal["high", "normal", "low"]
 RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 MOST_QUEUED = 100_000
-
-
-class _GivenUp(HarnessError):
-    """Its future was cancelled; `told`: those that wait for it know."""
-
-    def __init__(self, *, told: bool) -> None:
-        super().__init__("cancelled by its caller")
-        self.told = told
+BUILDERS_AN_AUDITOR = 4
+"""For so many builders there is one thread for what is built on idle cores."""
+_NEWS_S = 0.1
+"""So often a source is asked again that had nothing at the moment."""
 
 
 def _untold(name: str) -> None:
@@ -42,7 +50,19 @@ def _untold(name: str) -> None:
 
 @dataclass(frozen=True)
 class Ask:
-    """A submission that is to be judged. `deadline` is on the monotonic clock; `noting`: a fault becomes a record."""
+    """A submission that is to be judged, and how.
+
+    Args:
+        rank: lower ones are more urgent; within one the oldest is first.
+        deadline: the end of all waiting and judging, on the monotonic clock (s).
+        noting: a fault, and a deadline that is over, becomes a record of the kind `infrastructure` with its `fault`.
+        tools: run it under these once it is judged.
+        later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
+        confirms: ask stock about this verdict on the submission, which was told.
+        idle: build on cores that nobody else wants, behind all others.
+        device: judge it on the device of this name, on any where None.
+        on_phase: told each phase as it begins, and "" where it waits for a device; from a thread of the engine's.
+    """
 
     submission: Submission
     problem: Problem
@@ -50,150 +70,368 @@ class Ask:
     rank: int = RANKS["normal"]
     deadline: float | None = None
     noting: bool = False
+    tools: Sequence[ToolName] = ()
+    later: bool = False
+    confirms: Evaluated | None = None
+    idle: bool = False
+    device: str | None = None
     on_phase: OnPhase = _untold
-    future: "Future[Record]" = field(default_factory=Future)
-
-    def time_left(self) -> float | None:
-        """Seconds; None where there is no end. Raises DeadlineError after it, and where the future was cancelled."""
-        if self.future.cancelled():
-            raise _GivenUp(told=False)
-        if self.deadline is None:
-            return None
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise DeadlineError("the deadline was over before a device was free for it")
-        return left
-
-    def phase(self, name: str) -> None:
-        """A phase of the first half begins. Raises as `time_left`."""
-        self.time_left()
-        self.on_phase(name)
 
 
-class Engine:
-    """Judges what any thread of this process asks for: so many prepared at once as there are cores, one on each device.
+@dataclass(frozen=True)
+class DeviceFacts:
+    """A device that an engine judges on: `name` among the others ("cuda:1"), `model` as its driver calls it."""
 
-    Ends nothing of the session, which is the caller's.
+    name: str
+    model: str
+    environment: Environment
+
+
+class Engine(ABC):
+    """Judges what any thread of this process asks for. A context manager: leaving it closes it.
+
+    A fork of the process that made it may not ask (SandboxError), and ends nothing by leaving.
     """
 
-    def __init__(self, session: Session, *, most_queued: int = MOST_QUEUED) -> None:
-        devices = len(session.seats)
-        builders = default_builders(devices)
-        self.width = builders + devices
+    def __init__(self, *, width: int, most_queued: int) -> None:
+        """`most_queued` may wait for their turn: `submit` raises BusyError beyond that."""
+        self.width = width
         """So many can be under way at once: more that wait for their turn hasten nothing."""
-        self._session, self._most = session, most_queued
-        self._building = Turns(range(builders))
-        self._pool = ThreadPoolExecutor(self.width, thread_name_prefix="evaluator")
-        self._queue: list[tuple[int, int, Ask]] = []
-        self._numbers = itertools.count()
-        self._news = threading.Condition()
-        self._open: set[Future[Record]] = set()
+        self._most_queued = most_queued
+        self._holder = Holder("an engine")
 
     @property
+    @abstractmethod
+    def devices(self) -> tuple[DeviceFacts, ...]:
+        """What it judges on; starts what has not started. Raises HarnessError where that cannot be."""
+
+    @property
+    @abstractmethod
     def is_lost(self) -> bool:
-        """Whether the process that everything is forked from is gone: nothing can be judged here any more."""
-        return not self._session.zygote.lives_on(0.0)
+        """Whether nothing can be judged here any more, whatever is asked."""
 
-    def evaluate(self, ask: Ask) -> Record:
-        """Judge in the caller's own thread, which waits for its turns like the others. Raises HarnessError."""
-        return self._judged(ask)
+    @abstractmethod
+    def _enter(self, ask: Ask, *, bounded: bool) -> "Future[Evaluated]":
+        """Queue it; where `bounded`, `_require_room` first. Raises SandboxError after `stop`."""
 
-    def submit(self, ask: Ask) -> "Future[Record]":
-        """Queue it: its future, which may be cancelled until a device has begun.
+    @abstractmethod
+    def drain(self, seconds: float | None = None) -> bool:
+        """Wait until no work is left, that of cancelled futures included; whether that was within `seconds`."""
 
-        Raises BusyError for a full queue, SandboxError where `close` came first.
+    @abstractmethod
+    def stop(self) -> None:
+        """Let no device begin anything more, and cancel what none has begun. Returns at once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """`stop`, and wait for what devices have begun."""
+
+    def submit(self, ask: Ask) -> "Future[Evaluated]":
+        """Queue it: the future of what comes of it, which may be cancelled.
+
+        The future raises HarnessError where the problem, the caller or the machine is at fault. Raises BusyError for a
+        full queue, SandboxError after `stop`.
         """
-        with self._news:
-            if len(self._queue) >= self._most:
-                raise BusyError(f"{self._most} submissions wait already: ask again when some of them are judged")
-            heapq.heappush(self._queue, (ask.rank, next(self._numbers), ask))
-            self._open.add(ask.future)
-        ask.future.add_done_callback(self._ended)
+        self._holder.require()
+        return self._enter(ask, bounded=True)
+
+    def evaluate(self, ask: Ask) -> Evaluated:
+        """Judge it and wait for that, however many wait before it. Raises HarnessError."""
+        self._holder.require()
+        future = self._enter(ask, bounded=False)
         try:
-            self._pool.submit(self._take)
-        except RuntimeError as error:  # what the pool raises once it was shut down
-            ask.future.cancel()
-            raise SandboxError("this was closed while it was asked: ask again") from error
-        return ask.future
+            return _outcome(future)
+        finally:
+            future.cancel()  # where the wait was interrupted
 
-    def stream(self, asks: Iterable[Ask]) -> Iterator[tuple[int, Record]]:
-        """Judge them: the place of each, from 0, and what came of it, in the order in which they finish.
+    def stream(self, source: Iterable[tuple[K, Ask] | None]) -> Iterator[tuple[K, Evaluated]]:
+        """Judge what a source gives, each under a key of the caller's: keys and what came of them, as they finish.
 
-        They are taken as they are needed. Left early, what is not on a device yet is cancelled.
+        The source is asked as there is need of more, in the thread that iterates, and gives None where it has nothing
+        at the moment. Left early, the rest is cancelled. Raises what `submit` and its futures raise, and what the
+        source does.
         """
-        waiting: dict[Future[Record], int] = {}
+        self._holder.require()
+        tasks, left = iter(source), True
+        waiting: dict[Future[Evaluated], tuple[K, bool]] = {}
+        finished: queue.SimpleQueue[Future[Evaluated]] = queue.SimpleQueue()
+        hurried = 0  # of those that wait: idle ones leave others their room
         try:
-            for place, ask in enumerate(asks):
-                waiting[self.submit(ask)] = place
-                if len(waiting) >= 2 * self.width:
-                    yield from _finished(waiting)
-            while waiting:
-                yield from _finished(waiting)
+            while left or waiting:
+                pausing = False
+                while left and not pausing and hurried < 2 * self.width:
+                    task = next(tasks, False)
+                    left, pausing = task is not False, task is None
+                    if isinstance(task, tuple):
+                        key, ask = task
+                        future = self.submit(ask)
+                        waiting[future] = key, not ask.idle
+                        hurried += not ask.idle
+                        future.add_done_callback(finished.put)
+                if not (waiting or pausing):
+                    continue
+                with suppress(queue.Empty):
+                    ended = finished.get(timeout=_NEWS_S if pausing else None)
+                    key, was_hurried = waiting.pop(ended)
+                    hurried -= was_hurried
+                    yield key, _outcome(ended)
         finally:
             for future in waiting:
                 future.cancel()
 
+    def _require_room(self, waiting: int) -> None:
+        """Raises BusyError where so many wait already as may."""
+        if waiting >= self._most_queued:
+            raise BusyError(f"{self._most_queued} submissions wait already: ask again when some of them are judged")
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _outcome(future: "Future[Evaluated]") -> Evaluated:
+    try:
+        return future.result()
+    except CancelledError:
+        raise _closed() from None
+
+
+def _closed() -> SandboxError:
+    return SandboxError("this was closed while it was asked: ask again")
+
+
+@dataclass(eq=False)
+class _Job:
+    """An ask on its way. `begun`: a device has it, or had it."""
+
+    ask: Ask
+    future: "Future[Evaluated]" = field(default_factory=Future)
+    begun: bool = False
+    device: str = ""
+    device_s: float = 0.0
+    told: str | None = None
+
+    def time_left(self) -> float | None:
+        """Seconds; None where there is no end. Raises DeadlineError after it, GivenUpError where it was cancelled."""
+        if self.future.cancelled():
+            raise GivenUpError("cancelled by its caller")
+        if self.ask.deadline is None:
+            return None
+        left = self.ask.deadline - time.monotonic()
+        if left <= 0:
+            raise DeadlineError("the deadline was over before there was a verdict")
+        return left
+
+    def phase(self, name: str) -> None:
+        """A phase begins, or goes on. Raises as `time_left`."""
+        self.time_left()
+        if name != self.told:
+            self.told = name
+            self.ask.on_phase(name)
+
+
+class _Line:
+    """Jobs that wait for one of some threads, the most urgent first."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        """The threads, and what they start, keep to the cores of the thread that makes them."""
+        self.threads = ThreadPoolExecutor(
+            threads, thread_name_prefix=name, initializer=_keep_to, initargs=(os.sched_getaffinity(0),)
+        )
+        self.jobs: list[tuple[int, int, _Job]] = []
+
+
+def _keep_to(cores: set[int]) -> None:
+    with suppress(OSError):  # where the machine has others now
+        os.sched_setaffinity(0, cores)
+
+
+class LocalEngine(Engine):
+    """Judges on this machine, with the processes of a session, which stays the caller's to end."""
+
+    def __init__(self, session: Session, *, builders: int | None = None, most_queued: int = MOST_QUEUED) -> None:
+        """`builders` are prepared at once; where None, as many as the devices leave cores."""
+        devices = len(session.seats)
+        builders = builders or default_builders(devices)
+        super().__init__(width=builders + devices, most_queued=most_queued)
+        self._session = session
+        self._cores, self._seats = Turns(range(builders)), Turns(session.seats)
+        self._line = _Line(self.width, "engine")
+        self._idle_line = _Line(max(1, builders // BUILDERS_AN_AUDITOR), "engine-idle")
+        self._numbers = itertools.count()
+        self._news = threading.Condition()
+        self._open: set[_Job] = set()
+        self._waiting: set[_Job] = set()
+        self._stopped = False
+
+    @property
+    def devices(self) -> tuple[DeviceFacts, ...]:
+        return tuple(
+            DeviceFacts(seat.device.name, seat.seated.device_name, seat.seated.environment)
+            for seat in self._session.seats
+        )
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process that everything is forked from is gone."""
+        return not self._session.zygote.lives_on(0.0)
+
     def drain(self, seconds: float | None = None) -> bool:
-        """Wait until everything that was submitted has ended; whether it did within `seconds`."""
+        self._holder.require()
         with self._news:
             return self._news.wait_for(lambda: not self._open, seconds)
 
+    def stop(self) -> None:
+        if not self._holder.is_here:
+            return
+        with self._news:
+            self._stopped = True
+            left = [job for job in self._open if not job.begun]
+        for job in left:
+            job.future.cancel()
+
     def close(self) -> None:
-        """Cancel what no device has begun, and wait for the rest."""
-        with self._news:
-            left = list(self._open)
-        for future in left:
-            future.cancel()
-        self._pool.shutdown()
+        if not self._holder.is_here:
+            return
+        self.stop()
+        self._line.threads.shutdown()
+        self._idle_line.threads.shutdown()
 
-    def _ended(self, future: "Future[Record]") -> None:
+    def _enter(self, ask: Ask, *, bounded: bool) -> "Future[Evaluated]":
+        job = _Job(ask)
+        line = self._idle_line if ask.idle else self._line
         with self._news:
-            self._open.discard(future)
-            self._news.notify_all()
-        if future.cancelled():
-            self._building.look()
-            self._session.free.look()
+            if self._stopped:
+                raise _closed()
+            if bounded:
+                self._require_room(len(self._waiting))
+            try:
+                line.threads.submit(self._take, line)
+            except RuntimeError:  # this process is about to end
+                raise _closed() from None
+            self._open.add(job)
+            self._waiting.add(job)
+            heapq.heappush(line.jobs, (ask.rank, next(self._numbers), job))
+        job.future.add_done_callback(lambda future: self._cancelled(job) if future.cancelled() else None)
+        return job.future
 
-    def _take(self) -> None:
-        """One of the pool's threads judges the most urgent."""
+    def _cancelled(self, job: _Job) -> None:
+        """Its caller has gone: let go of it where it waits. What runs looks for itself at its next phase."""
+        job.future.set_running_or_notify_cancel()  # tells `concurrent.futures.wait`
         with self._news:
-            ask = heapq.heappop(self._queue)[2]
+            if job in self._waiting:
+                self._waiting.discard(job)
+                self._leave(job)
+        self._cores.look()
+        self._seats.look()
+
+    def _leave(self, job: _Job) -> None:
+        self._open.discard(job)
+        self._news.notify_all()
+
+    def _take(self, line: _Line) -> None:
+        """One of a line's threads judges the most urgent."""
+        with self._news:
+            job = heapq.heappop(line.jobs)[2]
+            if job not in self._waiting:
+                return
+            self._waiting.discard(job)
         try:
-            record = self._judged(ask)
-        except _GivenUp as end:
-            if not end.told:
-                ask.future.set_running_or_notify_cancel()
+            evaluated = replace(self._judge(job), device=job.device, device_s=job.device_s)
         except BaseException as error:  # noqa: BLE001  # it is raised where the future is asked
-            if _is_wanted(ask.future):
-                ask.future.set_exception(error)
+            if isinstance(error, GivenUpError) and not isinstance(error, DeadlineError):
+                job.future.cancel()
+            with suppress(InvalidStateError):  # it was cancelled
+                job.future.set_exception(error)
         else:
-            if _is_wanted(ask.future):
-                ask.future.set_result(record)
+            with suppress(InvalidStateError):
+                job.future.set_result(evaluated)
+        finally:
+            with self._news:
+                self._leave(job)
 
-    def _judged(self, ask: Ask) -> Record:
-        draft = begin(ask.submission, ask.problem, session=self._session, settings=ask.settings)
-        seat = self._session.seats[0]
-        try:
-            with self._building.turn(ask.rank, time_left=ask.time_left):
-                examine(draft, session=self._session, on_phase=ask.phase)
-            with self._session.free_seat(ask.rank, time_left=ask.time_left) as seat:
-                if not ask.future.set_running_or_notify_cancel():
-                    raise _GivenUp(told=True)
-                return settle(draft, session=self._session, seat=seat, on_phase=ask.on_phase).record
-        except _GivenUp:
-            raise
-        except HarnessError as error:
-            if not ask.noting:
-                raise
-            return noted(draft, error, seat=seat).record
+    def _judge(self, job: _Job) -> Evaluated:
+        ask = job.ask
+        core = self._core(job)
+        if ask.confirms is not None:
+            return confirm(
+                ask.confirms,
+                ask.submission,
+                ask.problem,
+                session=self._session,
+                settings=ask.settings,
+                idle=ask.idle,
+                core=core,
+                seat=self._seat(job),
+                on_phase=job.phase,
+            )
+        return evaluate(
+            ask.submission,
+            ask.problem,
+            session=self._session,
+            settings=ask.settings,
+            tools=ask.tools,
+            later=ask.later,
+            noting=ask.noting,
+            core=core,
+            seat=self._seat(job),
+            on_phase=job.phase,
+        )
+
+    @contextmanager
+    def _core(self, job: _Job) -> Iterator[None]:
+        """A core's turn. What is idle has a thread of its own and takes no core from others."""
+        if job.ask.idle:
+            yield
+        else:
+            with self._cores.turn(job.ask.rank, time_left=job.time_left):
+                yield
+
+    @contextmanager
+    def _seat(self, job: _Job) -> Iterator[JudgeSeat]:
+        """A device's turn. Raises GivenUpError where `stop` came first."""
+        job.phase("")
+
+        def fits(seat: JudgeSeat) -> bool:
+            return job.ask.device in (None, seat.device.name)
+
+        with self._seats.turn(job.ask.rank, fits=fits, time_left=job.time_left) as seat:
+            with self._news:
+                if self._stopped:
+                    raise GivenUpError("closed before a device was free for it")
+                job.begun = True
+            started = time.monotonic()
+            job.device = seat.device.name
+            try:
+                yield seat
+            finally:
+                job.device_s += time.monotonic() - started
 
 
-def _is_wanted(future: "Future[Record]") -> bool:
-    """Whether nobody has cancelled it, which from now on nobody can."""
-    return future.running() or future.set_running_or_notify_cancel()
+@contextmanager
+def open_engine(
+    device: str,
+    settings: Settings,
+    *,
+    builders: int | None = None,
+    most_queued: int = MOST_QUEUED,
+    on_phase: OnPhase = _untold,
+) -> Iterator[Engine]:
+    """An engine over a session of its own on `device`. Raises InputError, DeviceError or SandboxError.
+
+    `on_phase` is told what is done for all, such as building what the toolchain needs once.
+    """
+    with (
+        open_session(device, settings, on_phase=on_phase) as session,
+        LocalEngine(session, builders=builders, most_queued=most_queued) as engine,
+    ):
+        yield engine
 
 
-def _finished(waiting: "dict[Future[Record], int]") -> Iterator[tuple[int, Record]]:
-    """Wait for some of `waiting` to finish, and take them out."""
-    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-        yield waiting.pop(future), future.result()
+def default_builders(devices: int) -> int:
+    """Submissions prepared at once: the cores that a session leaves to builders, one less where it leaves them all."""
+    return max(1, len(os.sched_getaffinity(0)) - devices)

@@ -2,14 +2,15 @@
 
     extract ─► screen ─► prepare (import and build on the CPU) ─► judge (on the device) ─► record
 
-The first half needs no device and runs for many candidates at once; the second uses a device for one at a time.
+The first half needs no device and runs for many candidates at once; the second uses a device for one at a time. Whose
+turn it is on a core and on a device is `controller/engine.py`'s.
 """
 
 import secrets
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -17,7 +18,7 @@ from typing import TypeVar
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
-from harness.errors import HarnessError, MachineError, SandboxError
+from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.intake import extract
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
@@ -56,35 +57,58 @@ def evaluate(
     problem: Problem,
     *,
     session: Session,
+    settings: Settings | None = None,
     tools: Sequence[ToolName] = (),
+    later: bool = False,
+    noting: bool = False,
+    core: AbstractContextManager[object] | None = None,
+    seat: AbstractContextManager[JudgeSeat] | None = None,
     on_phase: OnPhase = lambda name: None,
 ) -> "Evaluated":
-    """Judge one submission on a device that is free, and run it under `tools` where it came as far as a call.
+    """Judge one submission, and run it under `tools` where it came as far as a call.
 
     Whatever the candidate does is in the record. Raises HarnessError where the problem, the user or the machine is
-    at fault.
+    at fault; where `noting`, a record says so, which is never a score, and it is raised only where the seat's judge
+    cannot be started again: no other submission would fare better. Raises GivenUpError where `on_phase` does.
+
+    Args:
+        settings: those of this submission alone, the session's where None.
+        later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
+        core, seat: what to have for the first half and for the second; waited for, and given back.
     """
-    draft = begin(submission, problem, session=session)
-    examine(draft, session=session, on_phase=on_phase)
-    with session.free_seat() as seat:
-        evaluated = settle(draft, session=session, seat=seat, on_phase=on_phase)
-    if not tools or not worth_inspecting(evaluated.record.verdict):
-        return evaluated
-    return _inspected(evaluated, draft, tools, session=session, on_phase=on_phase)
+    draft = begin(submission, problem, session=session, settings=settings)
+    draft.later = later
+    at = session.seats[0]
+    try:
+        with core or nullcontext():
+            examine(draft, session=session, on_phase=on_phase)
+        with seat or nullcontext(at) as at:
+            evaluated = settle(draft, session=session, seat=at, on_phase=on_phase)
+            if tools and worth_inspecting(evaluated.record.verdict):
+                evaluated = _inspected(evaluated, draft, tools, session=session, seat=at, on_phase=on_phase)
+    except HarnessError as error:
+        if not noting or (isinstance(error, GivenUpError) and not isinstance(error, DeadlineError)):
+            raise
+        return noted(draft, error, seat=at)
+    return replace(evaluated, unconfirmed=draft.audited and draft.later)
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """A record, and what a person needs to doubt it: file name to text. `fault` is what made it `infrastructure`.
 
-    `told`: a verdict on it was told before, which this one confirms or takes the place of; with a `fault`, it is that
-    record still, and stock's word could not be had.
+    `unconfirmed`: stock is to be asked about it yet. `told`: a verdict on it was told before, which this one confirms
+    or takes the place of; with a `fault`, it is that record still, and stock's word could not be had. `device` is the
+    one that it had for `device_s` seconds, "" where it had none.
     """
 
     record: Record
     attachments: dict[str, str]
     fault: HarnessError | None = None
+    unconfirmed: bool = False
     told: bool = False
+    device: str = ""
+    device_s: float = 0.0
 
 
 @dataclass
@@ -145,14 +169,6 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
 
 
-def examine_or_note(draft: Draft, *, session: Session, on_phase: OnPhase = lambda name: None) -> None:
-    """Like `examine`; a fault of ours waits in the draft until its record is made."""
-    try:
-        examine(draft, session=session, on_phase=on_phase)
-    except HarnessError as error:
-        draft.fault = error
-
-
 def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     with draft.phase("extract", on_phase):
         draft.extraction, found = extract(draft.submission, policy=draft.settings.extract)
@@ -180,7 +196,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     if draft.audited and not draft.later:
         draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
         with draft.phase("confirm", on_phase):
-            examine(draft.stock, session=session, on_phase=lambda name: None)
+            examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
 
 
 def stock_draft(submission: Submission, problem: Problem, settings: Settings, *, session: Session) -> Draft:
@@ -195,8 +211,13 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
-        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=lambda name: None)
+        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=_all_as("confirm", on_phase))
     return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
+
+
+def _all_as(name: str, on_phase: OnPhase) -> OnPhase:
+    """Whatever is done, it is told as a phase of this name."""
+    return lambda phase: on_phase(name)
 
 
 def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
@@ -255,10 +276,13 @@ def settle_or_record(
 ) -> Evaluated:
     """Like `settle`, but where the machine or the problem fails a record says so, which is never a score.
 
-    Raises HarnessError only where the seat's judge cannot be started again: no other submission would fare better.
+    Raises GivenUpError as `settle` does, another HarnessError only where the seat's judge cannot be started again: no
+    other submission would fare better.
     """
     try:
         return settle(draft, session=session, seat=seat, on_phase=on_phase)
+    except GivenUpError:
+        raise
     except HarnessError as error:
         return noted(draft, error, seat=seat)
 
@@ -306,11 +330,17 @@ def _said(verdict: Verdict) -> str:
 
 
 def _inspected(
-    evaluated: Evaluated, draft: Draft, tools: Sequence[ToolName], *, session: Session, on_phase: OnPhase
+    evaluated: Evaluated,
+    draft: Draft,
+    tools: Sequence[ToolName],
+    *,
+    session: Session,
+    seat: JudgeSeat,
+    on_phase: OnPhase,
 ) -> Evaluated:
     """The same record with what the tools found; their output is among the attachments."""
     assert draft.candidate is not None
-    gpu = session.seats[0].device.gpu
+    gpu = seat.device.gpu
     inspection = Inspection(draft.candidate, draft.problem, draft.kind, gpu, draft.settings, session)
     with draft.phase("inspect", on_phase):
         results = [inspection.run(name, on_phase=on_phase) for name in tools]

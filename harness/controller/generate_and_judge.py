@@ -1,6 +1,6 @@
 """Generating and judging at once: answers are judged as they come, and verdicts go back as the next question.
 
-The asking runs on a thread of its own; the builders and judges are those of a batch.
+The asking runs on a thread of its own; the judging is that of a batch.
 """
 
 import asyncio
@@ -9,16 +9,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from harness.controller.batch import Task, judged, keep_audited, remaining
+from harness.controller.engine import Engine
 from harness.controller.evaluate import Evaluated
-from harness.controller.session import Session
 from harness.generate.asking import Ask, Asking, Server, Watcher
 from harness.generate.conversation import Plan
 from harness.generate.folder import GenerationFolder, Key, without_response
 from harness.schema import Record
 from harness.schema.generation import Attempt, Generation
+from harness.settings import Settings
 from harness.store import MANIFEST_NAME, Run, open_run, run_folder
-
-_POLL_S = 0.1
 
 
 def records_of(run: Run, answers: Iterable[Generation], folder: GenerationFolder) -> dict[str, Record]:
@@ -41,8 +40,8 @@ def run_generating(
     server: Server,
     concurrency: int,
     run: Run,
-    session: Session,
-    builders: int,
+    engine: Engine,
+    settings: Settings,
     watcher: Watcher,
     on_found: Callable[[int, int], None] = lambda answers, unjudged: None,
     on_retry: Callable[[Record], None] = lambda record: None,
@@ -71,7 +70,7 @@ def run_generating(
     thread = threading.Thread(target=ask, name="asking")
     thread.start()
     try:
-        for task, evaluated in judged(live.tasks(), session=session, builders=builders):
+        for task, evaluated in judged(live.tasks(), engine=engine, settings=settings):
             if evaluated.told:
                 keep_audited(evaluated, run)
                 on_audit(evaluated)
@@ -153,10 +152,10 @@ class _Live:
         return Task(self._folder.submission(answer), self._problems[answer.problem])
 
     def tasks(self) -> Iterator[Task | None]:
-        """What is to be judged, as it comes; None now and then while there is nothing."""
+        """What is to be judged, as it comes; None while there is nothing."""
         while True:
             try:
-                task = self._waiting.get(timeout=_POLL_S)
+                task = self._waiting.get_nowait()
             except queue.Empty:
                 yield None
                 continue

@@ -9,21 +9,25 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
-from harness.controller.turns import NORMAL, TimeLeft, Turns, endless
-from harness.errors import DeviceError, HarnessError, InputError, MachineError, ProblemError, SandboxError
+from harness.controller.holder import Holder
+from harness.errors import DeviceError, GivenUpError, HarnessError, InputError, MachineError, ProblemError, SandboxError
 from harness.judge.jobs import (
     FROM_JUDGE,
+    BuildDone,
     BuildWanted,
     Check,
     Checked,
     Fault,
+    GaveUp,
+    GiveUp,
     Job,
     Judgement,
     Phase,
+    Proceed,
     Seat,
     Seated,
     new_id,
@@ -34,7 +38,6 @@ from harness.schema.problem import Problem
 from harness.schema.submission import Candidate
 from harness.settings import Settings
 from harness.transport import Channel, Closed, Late
-from harness.transport.worker_messages import Built
 
 JUDGE_ENTRY = "harness.judge.process:main"
 WORKER_MODULES = ("harness.worker.serve", "torch.utils.cpp_extension")
@@ -45,6 +48,7 @@ IDLE_PATIENCE = 4
 _SEAT_S = 120.0  # a GPU's first context may take long on a machine with many of them
 
 OnPhase = Callable[[str], None]
+"""Told the phase that begins or goes on. Where it raises GivenUpError, the job ends there."""
 Build = Callable[[BuildRequest], Artifact | BuildFailure]
 
 
@@ -118,19 +122,25 @@ class JudgeSeat:
         self._channel: Channel | None = None
         self._seated: Seated | None = None
         self._asking = threading.RLock()
-        self._holder = os.getpid()
+        self._holder = Holder("a session")
 
     @property
     def seated(self) -> Seated:
-        """What the judge said of its device when it started."""
-        self._require_holder()
+        """What the judge said of its device when it started; starts it where none runs. Waits for no job."""
+        self._holder.require()
+        if self._channel is not None and self._seated is not None:
+            return self._seated
         with self._asking:
             self._start()
         assert self._seated is not None
         return self._seated
 
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
-        """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults."""
+        """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults.
+
+        Where `on_phase` raises GivenUpError, so does this, once the judge has let go of the job and is ready for
+        another.
+        """
         answer = self._ask(job, build, on_phase)
         assert isinstance(answer, Judgement)
         return answer
@@ -141,15 +151,8 @@ class JudgeSeat:
         assert isinstance(answer, Checked)
         return answer
 
-    def _require_holder(self) -> None:
-        """A fork shares the sockets of its parent: an answer could go to either."""
-        if os.getpid() != self._holder:
-            raise SandboxError(
-                "A session that another process has opened cannot be used in a fork of it: open one here."
-            )
-
     def _ask(self, job: Job | Check, build: Build | None, on_phase: OnPhase) -> Judgement | Checked:
-        self._require_holder()
+        self._holder.require()
         with self._asking:
             channel = self._start()
             job = job.model_copy(update={"id": new_id()})
@@ -163,23 +166,33 @@ class JudgeSeat:
                 raise
             if isinstance(answer, Fault):
                 raise self._fault(answer)
+            if isinstance(answer, GivenUpError):
+                raise answer
             return answer
 
     def _converse(
         self, channel: Channel, job: Job | Check, build: Build | None, on_phase: OnPhase
-    ) -> Judgement | Checked | Fault:
+    ) -> Judgement | Checked | Fault | GivenUpError:
+        """Answer the judge until it says what came of the job; why it was given up, where it was."""
+        given_up: GivenUpError | None = None
         while True:
             message = channel.receive(FROM_JUDGE)
             if isinstance(message, Seated) or message.job != job.id:
                 raise DeviceError(f"the judge said {message.say!r} of another job than the one that it was given")
             match message:
-                case Phase():
-                    on_phase(message.name)
-                case BuildWanted() if build is not None:
-                    outcome = build(message.request)
-                    is_artifact = isinstance(outcome, Artifact)
-                    channel.send(Built(artifact=outcome) if is_artifact else Built(failure=outcome))
-                case Judgement() | Checked() | Fault():
+                case Phase() if given_up is None:
+                    try:
+                        on_phase(message.name)
+                    except GivenUpError as error:
+                        given_up = error
+                    channel.send(Proceed(job=job.id) if given_up is None else GiveUp(job=job.id))
+                case BuildWanted() if build is not None and given_up is None:
+                    channel.send(BuildDone(job=job.id, outcome=build(message.request)))
+                case GaveUp() if given_up is not None:
+                    return given_up
+                case Fault():
+                    return message
+                case Judgement() | Checked() if given_up is None:
                     return message
                 case _:
                     raise DeviceError(f"the judge said {message.say!r} in the middle of a job")
@@ -242,11 +255,6 @@ class Session:
         self._builders: dict[tuple[DeviceKind, bool, ToolchainChoice, bool], Builder] = {}
         self._guard = threading.Lock()
         self._on_phase = on_phase
-        self.free = Turns(self.seats)
-
-    def free_seat(self, rank: int = NORMAL, *, time_left: TimeLeft = endless) -> AbstractContextManager[JudgeSeat]:
-        """A seat that no other thread has; waits until there is one, as `Turns.turn` does."""
-        return self.free.turn(rank, time_left=time_left)
 
     @property
     def on_gpu(self) -> bool:

@@ -44,7 +44,7 @@ def time_pair(
         for side in sides:
             side.subject.construct(seed)
             side.subject.attach(side.sets)
-        timing = measure(*sides, draw=draw, device=bench.clock, plan=plan).timing
+        timing = measure(*sides, draw=draw, device=bench.clock, plan=plan, proceed=bench.proceed).timing
     finally:
         for side in sides:
             side.sets.close()

@@ -1,7 +1,11 @@
 """What controller and judge say to each other. Both are trusted; the frames are those of the workers' wire.
 
-Whatever the judge says of a job carries the job's id, and the controller takes nothing that carries another: a verdict
-cannot become that of another submission.
+Whatever either says of a job carries the job's id, and neither takes anything that carries another: a verdict cannot
+become that of another submission, nor a build that of another candidate.
+
+The judge asks at every phase whether it is to go on (`Phase`), and between trials and between blocks of timed rounds,
+never in one. Told to give up, it ends the job's workers, gives back the device and says `GaveUp`; the next job is taken
+by the same process.
 """
 
 import secrets
@@ -11,13 +15,12 @@ from pydantic import Field, TypeAdapter
 
 from harness.schema.audit import Audit
 from harness.schema.base import Frozen
-from harness.schema.build import BuildRequest, DeviceKind
+from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
 from harness.schema.record import Environment, Profile, Roofline, SandboxReport, Timing
 from harness.schema.verdict import Verdict
 from harness.settings import Settings
-from harness.transport.worker_messages import Built
 
 
 def new_id() -> str:
@@ -87,17 +90,42 @@ class Checked(_OfAJob):
 
 
 class Phase(_OfAJob):
-    """Progress: the phase that begins."""
+    """The phase that begins, or goes on. Answer: `Proceed` or `GiveUp`."""
 
     say: Literal["phase"] = "phase"
     name: str
 
 
+class Proceed(_OfAJob):
+    """Go on with the phase."""
+
+    say: Literal["proceed"] = "proceed"
+
+
+class GiveUp(_OfAJob):
+    """Nobody waits for this job any more. Answer: `GaveUp`."""
+
+    say: Literal["give-up"] = "give-up"
+
+
+class GaveUp(_OfAJob):
+    """The end of a job that was given up: its workers are gone and the device is free."""
+
+    say: Literal["gave-up"] = "gave-up"
+
+
 class BuildWanted(_OfAJob):
-    """The candidate asks for a build while it is judged. Answer: `Built`."""
+    """The candidate asks for a build while it is judged. Answer: `BuildDone`."""
 
     say: Literal["build-wanted"] = "build-wanted"
     request: BuildRequest
+
+
+class BuildDone(_OfAJob):
+    """What came of the build that was asked for last."""
+
+    say: Literal["build-done"] = "build-done"
+    outcome: Artifact | BuildFailure
 
 
 class Judgement(_OfAJob):
@@ -127,7 +155,7 @@ class Fault(_OfAJob):
     device_lost: bool = False
 
 
-ToJudge = Annotated[Seat | Job | Check | Built, Field(discriminator="say")]
-FromJudge = Annotated[Seated | Phase | BuildWanted | Judgement | Checked | Fault, Field(discriminator="say")]
+ToJudge = Annotated[Seat | Job | Check | Proceed | GiveUp | BuildDone, Field(discriminator="say")]
+FromJudge = Annotated[Seated | Phase | BuildWanted | GaveUp | Judgement | Checked | Fault, Field(discriminator="say")]
 TO_JUDGE: TypeAdapter[ToJudge] = TypeAdapter(ToJudge)
 FROM_JUDGE: TypeAdapter[FromJudge] = TypeAdapter(FromJudge)

@@ -76,7 +76,7 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
 def _as_it_is() -> None:
-    """The device is nobody else's anyway."""
+    """The device is nobody else's anyway, and nobody gives a judgement up."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class Bench:
     """The device as the judge uses it: memory to share, and what a clock needs.
 
     `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
-    before anything is timed, and returns when the device is this judge's alone.
+    before anything is timed, and returns when the device is this judge's alone. `proceed` is called before each trial
+    and between blocks of rounds, and raises where nobody waits for the rest.
     """
 
     device: torch.device
@@ -92,6 +93,7 @@ class Bench:
     clock: Device
     arena_copies: int = 3
     take: Callable[[], None] = _as_it_is
+    proceed: Callable[[], None] = _as_it_is
 
 
 @dataclass
@@ -201,6 +203,7 @@ class _Case:
             for weights, kind in self._planned_trials():
                 if weights and not self._has_weights():
                     continue
+                self._bench.proceed()
                 self._use_weights(weights)
                 self._trial(kind)
         return self.correct()
@@ -490,6 +493,7 @@ class _Case:
             intact=self._require_intact,
             choose=self._choose,
             mark=self._mark,
+            proceed=self._bench.proceed,
             plan=plan,
             tight=self._tight,
         )

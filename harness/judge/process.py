@@ -25,13 +25,17 @@ from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTS
 from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import (
     TO_JUDGE,
+    BuildDone,
     BuildWanted,
     Check,
     Checked,
     Fault,
+    GaveUp,
+    GiveUp,
     Job,
     Judgement,
     Phase,
+    Proceed,
     Seat,
     Seated,
 )
@@ -54,7 +58,7 @@ from harness.schema.verdict import Correct, Failed, Rejected, Verdict
 from harness.settings import Settings
 from harness.transport import Channel, Closed
 from harness.transport.memory import CopiedArena, DeviceArena, HostArena
-from harness.transport.worker_messages import Built, Load, Loaded
+from harness.transport.worker_messages import Load, Loaded
 
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "eager": None,
@@ -64,7 +68,18 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
 _REFERENCE_CPU_S = 1e6  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
 _FAIR_SHARE = 0.5  # of the device memory that was free: who holds more is to blame where the judge has too little
+_ASK_EVERY_S = 0.25
+"""So often at most the controller is asked within a phase whether to go on: an answer takes it some tenths of a
+millisecond, and longer on a machine whose cores are all busy."""
 _COMPILING_S = 900.0  # what torch.compile may take for a baseline; max-autotune tries many kernels
+
+
+class _GivenUp(Exception):
+    """The controller has no use for this job any more."""
+
+
+class _Misheard(Exception):
+    """The controller said what no job of this judge's was waiting for."""
 
 
 def main(descriptors: Sequence[int], zygote: Zygote) -> None:
@@ -95,7 +110,7 @@ class JudgeProcess:
         self._lock = DeviceLock(self._hardware.identity)
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
-        self._job = ""
+        self._job, self._phase, self._asked_at = "", "", 0.0
         self._waited_s = 0.0
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
@@ -103,7 +118,14 @@ class JudgeProcess:
         self._copied = seat.copied or not self._hardware.shares_memory()
         # What is written, and what candidate and reference see; copied memory is two of the latter for each.
         copies = 5 if self._copied else 3
-        self._bench = Bench(self._device, self._make_arena, self._hardware, arena_copies=copies, take=self._take_device)
+        self._bench = Bench(
+            self._device,
+            self._make_arena,
+            self._hardware,
+            arena_copies=copies,
+            take=self._take_device,
+            proceed=self._ask_to_proceed,
+        )
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
@@ -113,6 +135,11 @@ class JudgeProcess:
             self._job = job.id
             try:
                 self._tell(self._judge_and_let_go(job) if isinstance(job, Job) else self._check(job))
+            except _GivenUp:
+                self._tell(GaveUp())
+            except _Misheard as error:
+                self._tell(Fault(detail=str(error), exit_status=DeviceError.exit_status, device_lost=True))
+                return
             except HarnessError as error:
                 self._tell(Fault(detail=str(error), exit_status=error.exit_status, device_lost=False))
             except (torch.OutOfMemoryError, MemoryError) as error:
@@ -124,8 +151,30 @@ class JudgeProcess:
                 self._tell(Fault(detail=detail, exit_status=3, device_lost=True))
                 return
 
-    def _tell(self, message: Judgement | Checked | Fault | Phase | BuildWanted) -> None:
+    def _tell(self, message: Judgement | Checked | GaveUp | Fault | Phase | BuildWanted) -> None:
         self._channel.send(message.model_copy(update={"job": self._job}))
+
+    def _hear(self) -> Proceed | GiveUp | BuildDone:
+        """The answer to what was asked last. Raises `_Misheard` for one to another job."""
+        answer = self._channel.receive(TO_JUDGE)
+        if not isinstance(answer, Proceed | GiveUp | BuildDone) or answer.job != self._job:
+            raise _Misheard(f"the controller said {answer.say!r} of another job than the one that is judged")
+        return answer
+
+    def _begin(self, phase: str) -> None:
+        """Say which phase begins. Raises `_GivenUp` where the controller has no use for it."""
+        self._tell(Phase(name=phase))
+        answer = self._hear()
+        if isinstance(answer, GiveUp):
+            raise _GivenUp
+        if not isinstance(answer, Proceed):
+            raise _Misheard(f"the controller said {answer.say!r} where a phase was to begin")
+        self._phase, self._asked_at = phase, time.monotonic()
+
+    def _ask_to_proceed(self) -> None:
+        """Between trials and between blocks of rounds: raises `_GivenUp` where the phase is not to go on."""
+        if time.monotonic() - self._asked_at >= _ASK_EVERY_S:
+            self._begin(self._phase)
 
     def _check(self, job: Check) -> Checked:
         problem, workload = self._sized(job.problem, job.settings, emulated=False)
@@ -138,7 +187,7 @@ class JudgeProcess:
         return load_problem(problem.title, source, device=self._device, precision=settings.precision), workload
 
     def _take_device(self) -> None:
-        self._waited_s += self._lock.take(lambda holder: self._tell(Phase(name=waiting_for(self._name, holder))))
+        self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
 
     def _judge_and_let_go(self, job: Job) -> Judgement:
         """Judge, and give back the device, which whatever is timed has taken."""
@@ -213,12 +262,12 @@ class JudgeProcess:
                 return Judgement(verdict=verdict, workload=workload, sandbox=report, audit=known.findings)
 
             try:
-                self._tell(Phase(name="load"))
+                self._begin("load")
                 conversation.expect_ready()
                 self._load(conversation, job.source, "ModelNew", job)
                 loaded_s = time.monotonic() - started
                 subject = self._subject(conversation, problem, settings)
-                self._tell(Phase(name="check"))
+                self._begin("check")
                 finding = judge(
                     problem,
                     cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
@@ -290,7 +339,7 @@ class JudgeProcess:
         key = key_of(self._environment, self._hardware.name, *asked)
         known = self._audits.find(key)
         if known is None:
-            self._tell(Phase(name="audit"))
+            self._begin("audit")
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
@@ -412,11 +461,11 @@ class JudgeProcess:
         if held is None or held.key != key:
             if held is not None:
                 held.close()
-            self._tell(Phase(name="reference"))
+            self._begin("reference")
             held = self._start_reference(problem, job, form, key)
         with ExitStack() as on_failure:
             on_failure.callback(held.close)
-            self._tell(Phase(name="time"))
+            self._begin("time")
             yield held.subject
             held.subject.detach()
             held.subject.release(trim=True)
@@ -448,11 +497,10 @@ class JudgeProcess:
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._tell(BuildWanted(request=request))
-        answer = self._channel.receive(TO_JUDGE)
-        assert isinstance(answer, Built)
-        outcome = answer.artifact or answer.failure
-        assert outcome is not None
-        return outcome
+        answer = self._hear()
+        if not isinstance(answer, BuildDone):
+            raise _Misheard(f"the controller said {answer.say!r} where a build was waited for")
+        return answer.outcome
 
     # ---- device ------------------------------------------------------------------------------------------------
 

@@ -239,6 +239,7 @@ def measure(
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
     mark: Mark = lambda subject, written: frozenset(),
+    proceed: Callable[[], None] = lambda: None,
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
 
@@ -246,7 +247,8 @@ def measure(
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw.
-    `tight`: what both need does not fit into memory. Raises `SubjectFailed` where a subject fails.
+    `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
+    nobody waits for the rest. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
         clock = _Clock(candidate, base, draw, device, verify, intact, choose)
@@ -257,6 +259,7 @@ def measure(
         turns.take_singles()
         started = time.monotonic()
         while not turns.suffice(time.monotonic() - started):
+            proceed()
             turns.block()
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)

@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from harness.controller.engine import Priority
 from harness.errors import InputError
 from harness.schema import Problem, Submission
 from harness.schema.base import Frozen
@@ -16,9 +17,6 @@ from harness.settings import Settings
 
 LONGEST_TEXT = 1 << 20
 LONGEST_TIMING_S = 10.0
-
-Priority = Literal["high", "normal", "low"]
-RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 
 
 class NeedsToken(InputError):

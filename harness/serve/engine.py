@@ -1,28 +1,33 @@
-"""The engine: takes jobs in their turn, has them judged, keeps their records."""
+"""The server's engine: takes jobs in their turn, has them judged, keeps their records.
+
+One thread decides what becomes of every job: it begins them, and waits for news (one was accepted, one has ended, the
+server is to stop).
+"""
 
 import contextlib
 import functools
 import math
+import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import harness
 from harness.catalog import Catalog, apply_settings, text_problem
 from harness.controller.batch import settings_for
 from harness.controller.control import as_its_own, control, may_be_its_own, settings_of_a_control, told_apart
+from harness.controller.engine import RANKS, Ask
+from harness.controller.engine import Engine as Judging
 from harness.controller.evaluate import Evaluated
-from harness.controller.scheduler import run as run_stages
-from harness.errors import HarnessError, MachineError, ProblemError, SandboxError
+from harness.errors import DeadlineError, HarnessError, MachineError, ProblemError, SandboxError
 from harness.library import load_submission
 from harness.schema import Problem, Record
-from harness.serve.asked import RANKS, Asked, NeedsToken, Work
-from harness.serve.bench import Bench
+from harness.serve.asked import Asked, NeedsToken, Work
 from harness.serve.jobs import Job, Jobs, QueueFull, State, Taken
 from harness.settings import Settings
 from harness.store import Manifest, Run, open_run
@@ -37,9 +42,8 @@ REOPEN_S = (1.0, 60.0)
 """The first and the longest pause before what could not be started is started again."""
 FORGET_EVERY_S = 600.0
 """So often jobs are looked for that need be kept no longer."""
-_TURN_S = 0.2  # how long a builder without a job waits before it looks whether it is to stop
 
-OpenBench = Callable[[], AbstractContextManager[Bench]]
+OpenJudging = Callable[[], AbstractContextManager[Judging]]
 
 
 class Unavailable(Exception):
@@ -77,30 +81,12 @@ class Watcher:
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """A job half way: `draft` is the bench's; where it is None the job has ended as `state`."""
+class _Begun:
+    """A job that is under way, and what is judged for it."""
 
     job: Job
-    work: Work | None = None
-    draft: Any = None
-    state: State = "running"
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """What became of a job: something that was judged, of what and on which device, or a state."""
-
-    job: Job
-    evaluated: Evaluated | None = None
-    state: State = "running"
-    reason: str = ""
-    work: Work | None = None
-    device: Any = None
-
-    @property
-    def fault(self) -> HarnessError | None:
-        return self.evaluated.fault if self.evaluated is not None else None
+    work: Work
+    future: "Future[Evaluated]"
 
 
 class Engine:
@@ -110,7 +96,7 @@ class Engine:
         self,
         state: Path,
         *,
-        open_bench: OpenBench,
+        open_judging: OpenJudging,
         catalog: Catalog,
         settings: Settings,
         most_queued: int,
@@ -126,16 +112,18 @@ class Engine:
         self.fault: str | None = None
         self.device_names = ""
         self.phases: dict[str, str] = {}
-        self._open_bench = open_bench
+        self._open_judging = open_judging
+        self._judging: Judging | None = None
+        self._begun: dict[str, _Begun] = {}
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
         self._keep_s, self._look_again = keep_s, 0.0
         self._suspects: list[Job] = []
-        self._doubted: _Outcome | None = None
+        self._doubted: tuple[Work, str] | None = None
         self._faults = 0
-        self._news = threading.Condition()
-        self._stopping, self._ended, self._reopen = threading.Event(), threading.Event(), threading.Event()
-        self._started: threading.Event = threading.Event()
+        self._news: queue.SimpleQueue[_Begun | None] = queue.SimpleQueue()
+        self._stopping, self._ended, self._started = threading.Event(), threading.Event(), threading.Event()
+        self._reopen = False
         self._spacing_s = 0.0
         self._last_end = 0.0
         self._named = functools.lru_cache(maxsize=4096)(catalog.named)
@@ -189,8 +177,7 @@ class Engine:
         self._unwanted.discard(work.id)
         self.watcher.taken(taken)
         if taken == "queued":
-            with self._news:
-                self._news.notify()
+            self._news.put(None)
         return work.id, taken
 
     def named(self, name: str) -> Problem:
@@ -201,23 +188,29 @@ class Engine:
             raise ProblemError(f"there is no problem {name[:200]!r} here, or several") from None
 
     def cancel(self, id: str) -> None:
-        """Cancel what is queued at once, what runs before it gets a device. What is judged already is left to end."""
+        """Cancel what is queued at once, what runs at its next phase."""
         if self.jobs.cancel(id):
             self.watcher.changed(id)
             return
         job = self.jobs.look(id)
         if job is not None and job.state == "running":
             self._unwanted.add(id)
+            if (begun := self._begun.get(id)) is not None:
+                begun.future.cancel()
 
     def retry_after_s(self) -> int:
         """Seconds until a quarter of the queue should be judged, at the rate of late; 1 to 60."""
         return max(1, min(60, math.ceil(self._spacing_s * self.most_queued / 4)))
 
     def stop(self) -> None:
-        """Take no more jobs; what a device is judging is judged, the rest stays queued. Returns at once."""
+        """Take no more jobs; what a device is judging is judged, the rest stays queued. Returns at once.
+
+        No device begins anything once it has returned, however long this engine's thread takes to hear of it.
+        """
         self._stopping.set()
-        with self._news:
-            self._news.notify_all()
+        if (judging := self._judging) is not None:
+            judging.stop()
+        self._news.put(None)
 
     def drained(self, seconds: float) -> bool:
         """Wait for the end of what `stop` left; whether it came within so many seconds."""
@@ -262,11 +255,11 @@ class Engine:
         try:
             while not self.draining:
                 try:
-                    self._serve_one_bench()
+                    self._serve_one_judging()
                     pause = REOPEN_S[0]
                 except HarnessError as error:
                     self.fault = str(error)
-                    self.watcher.fault("bench")
+                    self.watcher.fault("engine")
                     if not self._started.is_set():
                         return
                     self._stopping.wait(pause)
@@ -279,23 +272,26 @@ class Engine:
             self._started.set()
             self.watcher.changed("")
 
-    def _serve_one_bench(self) -> None:
+    def _serve_one_judging(self) -> None:
         """Judge with one set of processes until the end, or until they are to be started anew."""
-        self._reopen.clear()
+        self._reopen = False
         self._doubt_nothing()
-        with self._open_bench() as bench:
-            self._made_of, self.device_names, self.fault = bench.made_of, bench.device_names, None
+        with self._open_judging() as judging:
+            self._made_of = _made_of(judging)
+            self.device_names = ", ".join(device.name for device in judging.devices)
+            self._judging, self.fault = judging, None
             self._started.set()
             try:
-                while not (self.draining or self._reopen.is_set()):
+                while not (self.draining or self._reopen):
                     if self._doubted is not None:
-                        self._judge_ours(bench, self._doubted)
+                        self._judge_ours(judging, *self._doubted)
                     elif self._suspects:
-                        self._judge_alone(bench, self._suspects.pop(0))
+                        self._judge_alone(judging, self._suspects.pop(0))
                     else:
-                        for outcome in self._outcomes(bench):
-                            self._take(outcome)
+                        self._judge_side_by_side(judging)
             finally:
+                self._judging = None
+                self._begun.clear()
                 waiting = {job.id for job in self._suspects}
                 for job in self.jobs.running():
                     if job.id not in waiting:  # what an exception has left behind
@@ -303,122 +299,151 @@ class Engine:
                     elif self.draining:
                         self._ended_as(job, "queued", "")
 
-    def _take(self, outcome: _Outcome, *, alone: bool = False) -> None:
+    def _judge_side_by_side(self, judging: Judging) -> None:
+        """Judge jobs as they come, until something is to be judged alone or none is to be begun."""
+        while self._begun or self._begins_more():
+            while self._begins_more() and len(self._begun) < judging.width:
+                job = self.jobs.claim()
+                if job is None:
+                    break
+                self.watcher.changed(job.id)
+                self._begin(judging, job)
+            begun = self._next_news()
+            if begun is not None and self._begun.get(begun.job.id) is begun:
+                self._take(begun, self._outcome(begun))
+
+    def _begins_more(self) -> bool:
+        return not (self.draining or self._reopen or self._suspects or self._doubted)
+
+    def _next_news(self) -> _Begun | None:
+        """A job that has ended; None where there is other news, or it is time to look for jobs that are old."""
+        left_s: float | None = None
+        if self._keep_s is not None:
+            self._forget_the_old(self._keep_s)
+            left_s = max(0.0, self._look_again - time.monotonic())
+        try:
+            return self._news.get(timeout=left_s)
+        except queue.Empty:
+            return None
+
+    def _forget_the_old(self, keep_s: float) -> None:
+        if time.monotonic() >= self._look_again:
+            self._look_again = time.monotonic() + min(FORGET_EVERY_S, keep_s)
+            self.jobs.forget(keep_s)
+
+    def _begin(self, judging: Judging, job: Job) -> _Begun | None:
+        """Have a job judged; None where it ends, or goes back into the queue, before that."""
+        work = self._work_still_wanted(job)
+        if work is None:
+            return None
+        ask = Ask(
+            work.submission,
+            work.problem,
+            work.settings,
+            rank=job.rank,
+            deadline=None if job.deadline is None else time.monotonic() + job.deadline - time.time(),
+            noting=True,
+            on_phase=functools.partial(self._phase, job.id),
+        )
+        try:
+            begun = _Begun(job, work, judging.submit(ask))
+        except SandboxError:  # it was stopped meanwhile
+            self._ended_as(job, "queued", "")
+            return None
+        self._begun[job.id] = begun
+        if job.id in self._unwanted:  # whoever cancelled it before may not have found it
+            begun.future.cancel()
+        begun.future.add_done_callback(lambda future: self._news.put(begun))
+        return begun
+
+    def _work_still_wanted(self, job: Job) -> Work | None:
+        """What is to be judged for a job. None where there is nothing: it has ended."""
+        if job.id in self._unwanted:
+            self._ended_as(job, "cancelled", "cancelled by a caller")
+            return None
+        if job.is_late:
+            self._ended_as(job, "expired", "its deadline was over before its turn")
+            return None
+        try:
+            work = self._work_of(Asked.model_validate_json(job.asked), trusted=True)
+        except HarnessError as error:
+            self._ended_as(job, "fault", f"it can no longer be judged: {error}")
+            return None
+        if work.id != job.id:
+            self._ended_as(job, "fault", "what decides its verdict has changed since: ask again")
+            return None
+        return work
+
+    def _outcome(self, begun: _Begun) -> Evaluated | None:
+        """What came of it, waited for; None where it was cancelled. Raises HarnessError where nothing can be judged."""
+        try:
+            return begun.future.result()
+        except CancelledError:
+            return None
+        finally:
+            self._begun.pop(begun.job.id, None)
+
+    def _take(self, begun: _Begun, evaluated: Evaluated | None, *, alone: bool = False) -> None:
         """Keep what became of a job, which was judged `alone` or not, and count what may be the machine's fault."""
-        if self._kept(outcome, alone=alone):
+        job = begun.job
+        self.phases.pop(job.id, None)
+        if evaluated is None:
+            cancelled = job.id in self._unwanted  # else the server drains, or another caller has asked since
+            self._ended_as(job, *(("cancelled", "cancelled by a caller") if cancelled else ("queued", "")))
+            return
+        self.watcher.device_busy(evaluated.device, evaluated.device_s)
+        if isinstance(evaluated.fault, DeadlineError):
+            now = self.jobs.look(job.id)  # another asker may have lengthened it
+            late = now is None or now.is_late
+            self._ended_as(job, *(("expired", str(evaluated.fault)) if late else ("queued", "")))
+        elif self._kept(job, evaluated, alone=alone):
             self._faults = 0
-        elif isinstance(outcome.fault, MachineError):
+        elif isinstance(evaluated.fault, MachineError):
             self._faults += 1
-            if self._faults >= FAULTS_IN_A_ROW or isinstance(outcome.fault, SandboxError):
-                self._doubted = outcome
+            if self._faults >= FAULTS_IN_A_ROW or isinstance(evaluated.fault, SandboxError):
+                self._doubted = begun.work, evaluated.device
 
     def _doubt_nothing(self) -> None:
         self._faults, self._doubted = 0, None
 
-    def _judge_ours(self, bench: Bench, doubted: _Outcome) -> None:
+    def _judge_ours(self, judging: Judging, work: Work, device: str) -> None:
         """Have everything started anew where a submission of ours meets a fault as well: nobody could be judged."""
         self._doubt_nothing()
-        assert doubted.work is not None
-        if isinstance(self._met_by_ours(bench, doubted.device, doubted.work), MachineError):
-            self._reopen.set()
+        if isinstance(_met_by_ours(judging, work, device), MachineError):
+            self._reopen = True
 
-    def _met_by_ours(self, bench: Bench, device: Any, work: Work) -> HarnessError | None:
-        """The fault that a submission of ours meets in the place of another, if any."""
-        ours = Work(control(work.problem), work.problem, settings_of_a_control(work.settings), self._made_of)
-        return bench.judge(device, bench.prepare(ours, on_phase=_untold), on_phase=_untold).fault
-
-    def _judge_alone(self, bench: Bench, suspect: Job) -> None:
+    def _judge_alone(self, judging: Judging, suspect: Job) -> None:
         """Judge a job that met a fault of the machine's each time, with no other beside it: it may be its own."""
         suspect = self.jobs.look(suspect.id) or suspect  # its deadline may be another now
-        device = bench.devices[0]
-        work: list[Work] = []
+        last: list[tuple[_Begun, Evaluated | None]] = []
 
-        def judge() -> _Outcome:
-            prepared = self._prepare(bench, suspect)
-            if prepared.work is not None:
-                work[:] = [prepared.work]
-            return self._judge(bench, device, prepared)
+        def judge() -> Evaluated | None:
+            begun = self._begin(judging, suspect)
+            last.clear()
+            if begun is None:
+                return None
+            last.append((begun, self._outcome(begun)))
+            return last[0][1]
 
         def ours() -> HarnessError | None:
-            return self._met_by_ours(bench, device, work[0])
+            ((begun, evaluated),) = last
+            return _met_by_ours(judging, begun.work, evaluated.device if evaluated else "")
 
-        outcome, its_own = told_apart(judge, ours, lambda outcome: outcome.fault)
-        if its_own and outcome.evaluated is not None:
-            outcome = replace(outcome, evaluated=as_its_own(outcome.evaluated))
-        self._take(outcome, alone=True)
-
-    def _outcomes(self, bench: Bench) -> Iterator[_Outcome]:
-        return run_stages(
-            self._turns(),
-            prepare=functools.partial(self._prepare, bench),
-            devices=bench.devices,
-            judge=functools.partial(self._judge, bench),
-            builders=bench.builders,
-            ahead=len(bench.devices),
-        )
-
-    def _turns(self) -> Iterator[Job | None]:
-        while not (self.draining or self._reopen.is_set() or self._suspects or self._doubted):
-            self._forget_the_old()
-            job = self.jobs.claim()
-            if job is None:
-                with self._news:
-                    self._news.wait(_TURN_S)
-            else:
-                self.watcher.changed(job.id)
-            yield job
-
-    def _forget_the_old(self) -> None:
-        if self._keep_s is not None and time.monotonic() >= self._look_again:
-            self._look_again = time.monotonic() + min(FORGET_EVERY_S, self._keep_s)
-            self.jobs.forget(self._keep_s)
-
-    def _prepare(self, bench: Bench, job: Job) -> _Prepared:
-        if job.is_late:
-            return _Prepared(job, state="expired", reason="its deadline was over before its turn")
-        try:
-            work = self._work_of(Asked.model_validate_json(job.asked), trusted=True)
-        except HarnessError as error:
-            return _Prepared(job, state="fault", reason=f"it can no longer be judged: {error}")
-        if work.id != job.id:
-            return _Prepared(job, state="fault", reason="what decides its verdict has changed since: ask again")
-        return _Prepared(job, work, bench.prepare(work, on_phase=functools.partial(self._phase, job.id)))
-
-    def _judge(self, bench: Bench, device: Any, prepared: _Prepared) -> _Outcome:
-        job, state, reason = prepared.job, prepared.state, prepared.reason
-        if prepared.draft is not None and job.id in self._unwanted:
-            state, reason = "cancelled", "cancelled by a caller"
-        elif prepared.draft is not None and self._is_late(job):
-            state, reason = "expired", "its deadline was over before a device was free"
-        elif prepared.draft is not None and self.draining:
-            state = "queued"
-        if state != "running":
-            return _Outcome(job, state=state, reason=reason)
-        started = time.monotonic()
-        try:
-            evaluated = bench.judge(device, prepared.draft, on_phase=functools.partial(self._phase, job.id))
-        finally:
-            self.watcher.device_busy(_name(device), time.monotonic() - started)
-        return _Outcome(job, evaluated, work=prepared.work, device=device)
-
-    def _is_late(self, job: Job) -> bool:
-        """By the deadline of now: another asker may have lengthened it."""
-        now = self.jobs.look(job.id)
-        return now is not None and now.is_late
+        evaluated, its_own = told_apart(judge, ours, lambda evaluated: evaluated.fault if evaluated else None)
+        if its_own and evaluated is not None:
+            evaluated = as_its_own(evaluated)
+        for begun, _ in last:
+            self._take(begun, evaluated, alone=True)
 
     def _phase(self, id: str, name: str) -> None:
-        self.phases[id] = name
-        self.watcher.phase(id)
+        if name:
+            self.phases[id] = name
+            self.watcher.phase(id)
 
     # What becomes of a job
 
-    def _kept(self, outcome: _Outcome, *, alone: bool) -> bool:
+    def _kept(self, job: Job, evaluated: Evaluated, *, alone: bool) -> bool:
         """Write down what became of a job. Whether it has a verdict."""
-        job, evaluated = outcome.job, outcome.evaluated
-        self.phases.pop(job.id, None)
-        if evaluated is None:
-            self._ended_as(job, outcome.state, outcome.reason)
-            return False
         self._unwanted.discard(job.id)
         if isinstance(evaluated.fault, MachineError):
             self._tried_in_vain(job, str(evaluated.fault), suspected=not alone and may_be_its_own(evaluated.fault))
@@ -446,7 +471,9 @@ class Engine:
 
     def _tried_in_vain(self, job: Job, reason: str, *, suspected: bool = False) -> None:
         """A fault of the machine's: another try, one alone where it may be the job's own, or the end."""
-        if job.tries < TRIES:
+        if self.draining:
+            self._ended_as(job, "queued", "")
+        elif job.tries < TRIES:
             self.watcher.fault("tried-again")
             self.jobs.give_back(job.id)
             self.watcher.changed(job.id)
@@ -464,12 +491,23 @@ class Engine:
             self._spacing_s += 0.1 * (now - before - self._spacing_s) if self._spacing_s else now - before
 
 
-def _untold(phase: str) -> None:
-    """Nobody asks how far a control has come."""
+def _met_by_ours(judging: Judging, work: Work, device: str) -> HarnessError | None:
+    """The fault that a submission of ours meets in the place of another, if any."""
+    settings = settings_of_a_control(work.settings)
+    ask = Ask(control(work.problem), work.problem, settings, noting=True, device=device or None)
+    try:
+        return judging.evaluate(ask).fault
+    except SandboxError as error:  # it was stopped, or is lost
+        return error
 
 
-def _name(device: Any) -> str:
-    return str(getattr(getattr(device, "device", device), "name", device))
+def _made_of(judging: Judging) -> tuple[str, ...]:
+    """The harness's version, and what each sort of device is: GPUs of one kind give one verdict."""
+    sorts = set()
+    for device in judging.devices:
+        told = device.environment
+        sorts.add("|".join((device.model, str(told.gpu), str(told.driver), told.torch, str(told.cuda))))
+    return harness.__version__, *sorted(sorts)
 
 
 def _why_not(evaluated: Evaluated, job: Job) -> str | None:

@@ -2,7 +2,7 @@
 
     queued ─► running ─► done         a verdict; the record lies in the run, and here for a quick answer
       ▲          ├─────► fault        ours, the machine's or the problem's: never a verdict
-      └──────────┤─────► expired      its deadline was over before a device had it
+      └──────────┤─────► expired      its deadline was over before it had a verdict
                  └─────► cancelled
 
 Any of the last four is queued anew by being asked for again, `done` only where that asks for a fresh verdict.

@@ -86,6 +86,7 @@ def invoke(here: Path, shared_session: Session, monkeypatch: pytest.MonkeyPatch)
         yield shared_session
 
     monkeypatch.setattr("harness.controller.session.open_session", shared)
+    monkeypatch.setattr("harness.controller.engine.open_session", shared)
     monkeypatch.setattr("harness.cli.console.say_if_first_build", lambda console: None)
 
     def run(*arguments: str | Path) -> Result:

@@ -163,7 +163,7 @@ def test_a_run_that_cannot_take_the_record_is_said_before_anything_is_judged(inv
     if spoil == "newer":
         manifest.write_text(manifest.read_text().replace('"schema_version": 1', '"schema_version": 2'))
     before = (here / "runs/mine/records.jsonl").read_bytes()
-    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.engine.evaluate", lambda *_, **__: pytest.fail("judged"))
     result = invoke("eval", "failing.py", *relu("--run", "mine", "--timeout", "7"))
     assert result.exit_code == 2
     assert ("newer harness" if spoil == "newer" else "timeout_s is 60.0 there and 7.0 here") in result.stderr
@@ -195,7 +195,7 @@ def fill(disk: Path) -> None:
 
 
 def test_a_disk_that_is_full_is_status_3_before_anything_is_judged(invoke, here, monkeypatch):
-    monkeypatch.setattr("harness.controller.evaluate.evaluate", lambda *_, **__: pytest.fail("judged"))
+    monkeypatch.setattr("harness.controller.engine.evaluate", lambda *_, **__: pytest.fail("judged"))
     with tiny_disk(here / "small", "64k"):
         fill(here / "small")
         result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
@@ -214,7 +214,7 @@ def test_a_disk_that_fills_up_is_status_3_with_the_record_printed_and_no_half_of
                 fill(here / "small")
                 return evaluated
 
-            patch.setattr("harness.controller.evaluate.evaluate", judge_and_fill)
+            patch.setattr("harness.controller.engine.evaluate", judge_and_fill)
             result = invoke("eval", "wrong.py", *relu("--run", "small/run", "--json"))
         assert result.exit_code == 3
         assert judged(result).verdict.kind == "wrong"

@@ -11,6 +11,7 @@ from harness.controller import batch
 from harness.controller import evaluate as page
 from harness.controller.batch import Task, judged, run_batch
 from harness.controller.confirming import confirm_firsts, settings_of, unconfirmed_firsts
+from harness.controller.engine import LocalEngine
 from harness.controller.preparation import Preparation
 from harness.controller.session import DeviceChoice
 from harness.errors import DeviceError, InputError, MachineError
@@ -66,8 +67,12 @@ class Seat:
 
 
 @pytest.fixture
-def session(monkeypatch):
-    """A session whose builds and judge are functions of source and toolchain; everybody is drawn."""
+def engine(monkeypatch):
+    """An engine of one builder, whose builds and judge are functions of source and toolchain; everybody is drawn.
+
+    Its `settings` are those that a batch on it is to have.
+    """
+    opened = []
 
     def make(says=lambda source, toolchain: CORRECT, built=lambda source: STOCK, audit="sample"):
         monkeypatch.setattr(page, "ONE_IN", 1)
@@ -75,9 +80,15 @@ def session(monkeypatch):
         monkeypatch.setattr(
             page, "prepare", lambda candidate, *_, settings, **__: fast[settings.toolchain](candidate.source)
         )
-        return SimpleNamespace(settings=Settings(audit=audit), on_gpu=True, seats=[Seat(says)], zygote=None, build=None)
+        settings = Settings(audit=audit)
+        session = SimpleNamespace(settings=settings, on_gpu=True, seats=[Seat(says)], zygote=None, build=None)
+        opened.append(LocalEngine(session, builders=1))
+        opened[-1].settings, opened[-1].seat = settings, session.seats[0]
+        return opened[-1]
 
-    return make
+    yield make
+    for one in opened:
+        one.close()
 
 
 @pytest.fixture
@@ -100,11 +111,15 @@ def told(evaluated):
     return evaluated.record.submission.path, evaluated.told, evaluated.record.confirmed
 
 
+def judged_on(engine, tasks):
+    return judged(tasks, engine=engine, settings=engine.settings)
+
+
 def test_the_fast_toolchains_are_all_but_the_last_of_every_kind():
     assert {each.name for row in TOOLCHAINS.values() for each in row[:-1]} == FAST_TOOLCHAINS
 
 
-def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(session, tasks):
+def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(engine, tasks):
     all_are_told = threading.Event()
 
     def built(source):
@@ -112,7 +127,7 @@ def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(session
         return STOCK
 
     seen = []
-    for _, evaluated in judged(tasks(5), session=session(built=built), builders=1):
+    for _, evaluated in judged_on(engine(built=built), tasks(5)):
         seen.append(told(evaluated))
         if len(seen) == 5:
             all_are_told.set()
@@ -120,25 +135,25 @@ def test_a_sample_is_told_before_stock_is_asked_and_keeps_nobody_waiting(session
     assert sorted(seen[5:]) == [(f"{n}.py", True, "stock") for n in range(5)]
 
 
-def test_where_all_are_asked_about_nothing_is_told_before(session, tasks):
-    seen = [told(evaluated) for _, evaluated in judged(tasks(2), session=session(audit="all"), builders=1)]
+def test_where_all_are_asked_about_nothing_is_told_before(engine, tasks):
+    seen = [told(evaluated) for _, evaluated in judged_on(engine(audit="all"), tasks(2))]
     assert seen == [("0.py", False, "stock"), ("1.py", False, "stock")]
 
 
-def test_a_sample_is_built_on_idle_cores_and_what_is_waited_for_is_not(session, tasks, monkeypatch):
+def test_a_sample_is_built_on_idle_cores_and_what_is_waited_for_is_not(engine, tasks, monkeypatch):
     idle = []
     examine = page._examine
     monkeypatch.setattr(page, "_examine", lambda draft, **k: (idle.append(draft.idle), examine(draft, **k)))
-    list(judged(tasks(), session=session(), builders=1))
+    list(judged_on(engine(), tasks()))
     assert idle == [False, True]
-    list(judged(tasks(), session=session(audit="all"), builders=1))
+    list(judged_on(engine(audit="all"), tasks()))
     assert idle == [False, True, False, False]
 
 
-def test_a_disagreement_takes_the_place_of_the_record_that_was_kept(session, tasks, run):
-    one = session(lambda source, toolchain: CORRECT if toolchain == "auto" else WRONG)
+def test_a_disagreement_takes_the_place_of_the_record_that_was_kept(engine, tasks, run):
+    one = engine(lambda source, toolchain: CORRECT if toolchain == "auto" else WRONG)
     heard = []
-    kept = list(run_batch(tasks(), run=run, session=one, builders=1, on_audit=heard.append))
+    kept = list(run_batch(tasks(), run=run, engine=one, settings=one.settings, on_audit=heard.append))
     assert [record.verdict.kind for record in kept] == ["correct"]
     (record,) = run.records()
     assert (record.verdict.kind, record.confirmed) == ("wrong", "stock")
@@ -155,29 +170,31 @@ def test_a_disagreement_takes_the_place_of_the_record_that_was_kept(session, tas
     ],
     ids=["a device that is lost", "no time for stock's build"],
 )
-def test_where_stock_cannot_be_asked_the_verdict_stays_and_that_is_said(session, tasks, run, says, built, why):
+def test_where_stock_cannot_be_asked_the_verdict_stays_and_that_is_said(engine, tasks, run, says, built, why):
     heard = []
-    one = session(says, built)
-    assert len(list(run_batch(tasks(), run=run, session=one, builders=1, on_audit=heard.append))) == 1
+    one = engine(says, built)
+    assert len(list(run_batch(tasks(), run=run, engine=one, settings=one.settings, on_audit=heard.append))) == 1
     (record,) = run.records()
     assert (record.verdict.kind, record.confirmed) == ("correct", "none")
     assert why in str(heard[0].fault)
 
 
-def test_faults_of_stock_do_not_end_a_batch(session, tasks, run, monkeypatch):
+def test_faults_of_stock_do_not_end_a_batch(engine, tasks, run, monkeypatch):
     monkeypatch.setattr(batch, "FAULTS_IN_A_ROW", 2)
-    one = session(built=lambda source: failed("out-of-memory"))
-    assert len(list(run_batch(tasks(4), run=run, session=one, builders=1))) == 4
+    one = engine(built=lambda source: failed("out-of-memory"))
+    assert len(list(run_batch(tasks(4), run=run, engine=one, settings=one.settings))) == 4
 
 
-def test_what_stock_refused_already_is_not_asked_of_it_again(session, tasks, monkeypatch):
-    one = session()
+def test_what_stock_refused_already_is_not_asked_of_it_again(engine, tasks, monkeypatch):
+    one = engine()
     monkeypatch.setattr(page, "prepare", lambda *_, **__: failed("compile"))
-    assert [told(evaluated) for _, evaluated in judged(tasks(), session=one, builders=1)] == [("0.py", False, "none")]
+    assert [told(evaluated) for _, evaluated in judged(tasks(), engine=one, settings=one.settings)] == [
+        ("0.py", False, "none")
+    ]
 
 
-def test_leaving_early_forgets_what_was_to_be_asked(session, tasks):
-    going = judged(tasks(3), session=session(), builders=1)
+def test_leaving_early_forgets_what_was_to_be_asked(engine, tasks):
+    going = judged_on(engine(), tasks(3))
     next(going)
     going.close()
 
@@ -192,17 +209,17 @@ def catalog(tmp_path, problem):
     return open_catalog(tmp_path)
 
 
-def test_what_ranks_first_is_confirmed_and_so_is_what_takes_the_place_of_one_that_is_not(session, tasks, run, catalog):
+def test_what_ranks_first_is_confirmed_and_so_is_what_takes_the_place_of_one_that_is_not(engine, tasks, run, catalog):
     ratios = {0: 3.0, 1: 2.0, 2: 1.0}
 
     def says(source, toolchain):
         number = int(source[source.index("# ") + 2])
         return WRONG if number == 0 and toolchain == "stock" else timed(ratios[number])
 
-    one = session(says, audit="none")
-    list(run_batch(tasks(3), run=run, session=one, builders=1))
+    one = engine(says, audit="none")
+    list(run_batch(tasks(3), run=run, engine=one, settings=one.settings))
     assert [record.submission.path for record in unconfirmed_firsts(run)] == ["0.py"]
-    found = [told(each) for each in confirm_firsts(run, session=one, catalog=catalog)]
+    found = [told(each) for each in confirm_firsts(run, engine=one, catalog=catalog)]
     assert found == [("0.py", True, "stock"), ("1.py", True, "stock")]
     kinds = {record.submission.path: (record.verdict.kind, record.confirmed) for record in run.records()}
     assert kinds == {"0.py": ("wrong", "stock"), "1.py": ("correct", "stock"), "2.py": ("correct", "none")}
@@ -210,17 +227,17 @@ def test_what_ranks_first_is_confirmed_and_so_is_what_takes_the_place_of_one_tha
 
 
 @pytest.mark.parametrize("what", ["the problem", "the text", "the device"])
-def test_what_is_no_longer_as_it_was_cannot_be_confirmed_and_that_is_said(session, tasks, run, catalog, tmp_path, what):
-    one = session(audit="none")
-    (record,) = run_batch(tasks(), run=run, session=one, builders=1)
+def test_what_is_no_longer_as_it_was_cannot_be_confirmed_and_that_is_said(engine, tasks, run, catalog, tmp_path, what):
+    one = engine(audit="none")
+    (record,) = run_batch(tasks(), run=run, engine=one, settings=one.settings)
     if what == "the problem":
         (tmp_path / "level1/19_ReLU.py").write_text("# other\n" + catalog.find("19_ReLU").source)
         catalog = open_catalog(tmp_path)
     elif what == "the text":
         (run.artifacts(record) / "submission.txt").write_text("cut")
     else:
-        one.seats[0].seated = one.seats[0].seated.model_copy(update={"device_name": "another"})
-    (evaluated,) = confirm_firsts(run, session=one, catalog=catalog)
+        one.seat.seated = one.seat.seated.model_copy(update={"device_name": "another"})
+    (evaluated,) = confirm_firsts(run, engine=one, catalog=catalog)
     assert evaluated.fault is not None
     assert not isinstance(evaluated.fault, MachineError)
     assert [each.confirmed for each in run.records()] == ["none"]

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalog import open_catalog
-from harness.controller.batch import Task, check_settings, default_builders, settings_for, tasks_for
+from harness.controller.batch import Task, check_settings, settings_for, tasks_for
 from harness.errors import InputError, ProblemError
 from harness.schema import Device, Environment, Infrastructure, ProblemRef, Record, SubmissionRef
 from harness.settings import Settings
@@ -80,10 +80,3 @@ def test_a_number_that_no_problem_has_is_refused_with_those_that_there_are(catal
         check_settings(catalog.problems(), Settings(workload={"width": 3}))
     with pytest.raises(InputError, match="must be a whole number"):
         check_settings(catalog.problems(), Settings(workload={"rows": 1.5}))
-
-
-def test_a_core_is_left_to_each_judge(monkeypatch):
-    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(16)))
-    assert default_builders(4) == 12
-    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0})
-    assert default_builders(8) == 1

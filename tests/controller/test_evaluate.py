@@ -1,6 +1,5 @@
 """What a record is put together from, however far its submission came."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -83,7 +82,6 @@ def session(monkeypatch):
             settings=settings or Settings(),
             on_gpu=gpu,
             seats=[seat],
-            free_seat=lambda: nullcontext(seat),
             zygote=SimpleNamespace(lives_on=lambda seconds: True),
             build=None,
         )

@@ -10,8 +10,28 @@ import pytest
 
 from harness.controller import session as session_module
 from harness.controller.session import DeviceChoice, JudgeLost, JudgeSeat, choose_devices
-from harness.errors import DeviceError, InputError, ProblemError, SandboxError, ToolchainError
-from harness.judge.jobs import TO_JUDGE, BuildWanted, Fault, Job, Judgement, Phase, Seated
+from harness.errors import (
+    DeadlineError,
+    DeviceError,
+    GivenUpError,
+    InputError,
+    ProblemError,
+    SandboxError,
+    ToolchainError,
+)
+from harness.judge.jobs import (
+    TO_JUDGE,
+    BuildDone,
+    BuildWanted,
+    Fault,
+    GaveUp,
+    GiveUp,
+    Job,
+    Judgement,
+    Phase,
+    Proceed,
+    Seated,
+)
 from harness.sandbox import Confinement, Exit
 from harness.schema import Correct, Environment
 from harness.schema.build import BuildFailure, BuildRequest
@@ -176,6 +196,7 @@ def until_hang_up(channel: Channel) -> None:
 def judging(channel: Channel) -> None:
     asked = channel.receive(TO_JUDGE)
     channel.send(Phase(name="check", job=asked.id))
+    assert channel.receive(TO_JUDGE) == Proceed(job=asked.id)
     channel.send(JUDGEMENT.model_copy(update={"job": asked.id}))
     until_hang_up(channel)
 
@@ -235,7 +256,17 @@ def test_a_judge_that_waits_for_a_build_nobody_can_do_is_not_asked_again(seat, j
     assert told(one, job) == JUDGEMENT
 
 
-@pytest.mark.parametrize("said", [JUDGEMENT, Fault(detail="no", exit_status=2), Phase(name="check")])
+@pytest.mark.parametrize(
+    "said",
+    [
+        JUDGEMENT,
+        Fault(detail="no", exit_status=2),
+        Phase(name="check"),
+        BuildWanted(request=BuildRequest(name="a")),
+        GaveUp(),
+    ],
+    ids=lambda said: said.say,
+)
 @pytest.mark.parametrize("of", ["", "another"])
 def test_what_is_said_of_another_job_is_nobody_s_verdict(seat, job, said, of):
     def confused(channel: Channel) -> None:
@@ -247,6 +278,91 @@ def test_what_is_said_of_another_job_is_nobody_s_verdict(seat, job, said, of):
     with pytest.raises(DeviceError, match="of another job than the one that it was given"):
         told(one, job)
     assert told(one, job) == JUDGEMENT
+
+
+def test_the_answer_to_a_build_names_its_job(seat, job):
+    heard = []
+
+    def wanting(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(BuildWanted(request=BuildRequest(name="a"), job=asked.id))
+        heard.append((asked.id, channel.receive(TO_JUDGE)))
+        channel.send(JUDGEMENT.model_copy(update={"job": asked.id}))
+        until_hang_up(channel)
+
+    assert told(seat(wanting), job) == JUDGEMENT
+    ((id, answer),) = heard
+    assert answer == BuildDone(job=id, outcome=FAILURE)
+
+
+@pytest.mark.parametrize("why", [GivenUpError("cancelled"), DeadlineError("late")])
+def test_a_job_that_is_given_up_ends_between_phases_and_its_judge_takes_the_next(seat, job, why):
+    def giving_up(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(Phase(name="load", job=asked.id))
+        assert channel.receive(TO_JUDGE) == Proceed(job=asked.id)
+        channel.send(Phase(name="check", job=asked.id))
+        assert channel.receive(TO_JUDGE) == GiveUp(job=asked.id)
+        channel.send(GaveUp(job=asked.id))
+        judging(channel)
+
+    def on_phase(name: str) -> None:
+        if name == "check":
+            raise why
+
+    one = seat(giving_up)  # a second judge is not to be had
+    with pytest.raises(type(why), match=str(why)):
+        one.judge(job, build=lambda request: FAILURE, on_phase=on_phase)
+    assert told(one, job) == JUDGEMENT
+
+
+@pytest.mark.parametrize("said", [JUDGEMENT, Phase(name="time"), BuildWanted(request=BuildRequest(name="a"))])
+def test_a_judge_that_goes_on_with_what_was_given_up_is_not_asked_again(seat, job, said):
+    def deaf(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(Phase(name="load", job=asked.id))
+        assert channel.receive(TO_JUDGE) == GiveUp(job=asked.id)
+        channel.send(said.model_copy(update={"job": asked.id}))
+        until_hang_up(channel)
+
+    def cancelled(name: str) -> None:
+        raise GivenUpError("cancelled")
+
+    one = seat(deaf, judging)
+    with pytest.raises(DeviceError, match="in the middle of a job"):
+        one.judge(job, build=lambda request: FAILURE, on_phase=cancelled)
+    assert told(one, job) == JUDGEMENT
+
+
+def test_a_judge_that_gives_up_unasked_is_not_asked_again(seat, job):
+    def unasked(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(GaveUp(job=asked.id))
+        until_hang_up(channel)
+
+    one = seat(unasked, judging)
+    with pytest.raises(DeviceError, match="in the middle of a job"):
+        told(one, job)
+    assert told(one, job) == JUDGEMENT
+
+
+def test_what_a_judge_said_of_its_device_is_known_while_it_judges(seat, job):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def busy(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        begun.set()
+        assert go_on.wait(60)
+        channel.send(JUDGEMENT.model_copy(update={"job": asked.id}))
+        until_hang_up(channel)
+
+    one = seat(busy)
+    with ThreadPoolExecutor(1) as threads:
+        judged = threads.submit(told, one, job)
+        assert begun.wait(60)
+        assert one.seated == SEATED
+        go_on.set()
+        assert judged.result(60) == JUDGEMENT
 
 
 def test_a_judge_that_nobody_listened_to_until_the_end_is_not_asked_again(seat, job):

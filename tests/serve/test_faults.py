@@ -12,11 +12,12 @@ import pytest
 from serving import MakeEngine, ask, ended
 
 from harness.compile import Builder
+from harness.controller.engine import Engine as Judging
+from harness.controller.engine import LocalEngine
 from harness.controller.session import JudgeSeat, Session, open_session
 from harness.errors import HarnessError
 from harness.judge.jobs import Fault
 from harness.library import Evaluator
-from harness.serve.bench import SessionBench
 from harness.serve.engine import Engine, Watcher
 from harness.settings import Settings
 
@@ -49,10 +50,10 @@ class Saboteur(Watcher):
         self.faults.append(kind)
 
     @contextmanager
-    def opened(self) -> Iterator[SessionBench]:
-        with open_session("cpu", QUICK) as session:
+    def opened(self) -> Iterator[Judging]:
+        with open_session("cpu", QUICK) as session, LocalEngine(session) as judging:
             self.session = session
-            yield SessionBench(session)
+            yield judging
 
 
 Judging = Callable[[Saboteur], "Engine"]
@@ -64,7 +65,7 @@ def judging(engines: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ju
     opened = []
 
     def make(saboteur: Saboteur) -> Engine:
-        opened.append(engines(open_bench=saboteur.opened, settings=QUICK, watcher=saboteur))
+        opened.append(engines(open_judging=saboteur.opened, settings=QUICK, watcher=saboteur))
         saboteur.engine = opened[-1].__enter__()
         return saboteur.engine
 

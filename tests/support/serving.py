@@ -1,4 +1,4 @@
-"""A bench that needs no device, an engine over it, and a server in a thread of this process."""
+"""What needs no device and judges, a server's engine over it, and a server in a thread of this process."""
 
 import asyncio
 import contextlib
@@ -9,13 +9,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from harness.catalog import open_catalog
+from harness.controller.engine import Ask, DeviceFacts, LocalEngine
 from harness.controller.evaluate import Evaluated
-from harness.errors import DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
+from harness.errors import DeadlineError, DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
 from harness.schema import (
     Correct,
     Device,
@@ -29,7 +31,7 @@ from harness.schema import (
     Timing,
     Verdict,
 )
-from harness.serve.asked import Asked, Work
+from harness.serve.asked import Asked
 from harness.serve.engine import Engine, Watcher
 from harness.serve.jobs import Job
 from harness.settings import Settings
@@ -72,8 +74,7 @@ class FakeBench:
     """
 
     def __init__(self) -> None:
-        self.devices, self.device_names, self.builders = ["fake:0"], "fake", 2
-        self.made_of: tuple[str, ...] = ("0.1.0", "a fake device")
+        self.model = "a fake device"
         self.gate, self.build_gate = threading.Event(), threading.Event()
         self.build_gate.set()
         self.judged: list[str] = []
@@ -85,12 +86,13 @@ class FakeBench:
         self._counting = threading.Lock()
 
     @contextmanager
-    def open(self) -> Iterator["FakeBench"]:
+    def open(self) -> Iterator["FakeEngine"]:
         if self.broken is not None:
             raise self.broken
         self.opened += 1
         self.sick = None
-        yield self
+        with FakeEngine(self) as engine:
+            yield engine
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -103,18 +105,15 @@ class FakeBench:
             with self._counting:
                 self._now -= 1
 
-    def prepare(self, work: Work, *, on_phase: Callable[[str], None]) -> Work:
-        on_phase("build")
+    def prepare(self) -> None:
         with self._counted():
             assert self.build_gate.wait(60)
-        return work
 
-    def judge(self, device: str, prepared: Work, *, on_phase: Callable[[str], None]) -> Evaluated:
-        on_phase("check")
+    def judge(self, ask: Ask) -> Evaluated:
         with self._counted():
-            return self._judge(prepared)
+            return self._judge(ask)
 
-    def _judge(self, prepared: Work) -> Evaluated:
+    def _judge(self, prepared: Ask) -> Evaluated:
         text = prepared.submission.text
         self.judged.append("ours" if OURS in text else text)
         if self.sick is not None or "sickens" in text:
@@ -143,7 +142,31 @@ class FakeBench:
         return Evaluated(made, {"submission.txt": text})
 
 
-def record(work: Work, verdict: Verdict) -> Record:
+class FakeEngine(LocalEngine):
+    """The engine of this machine, whose turns are real, over a bench."""
+
+    def __init__(self, bench: FakeBench) -> None:
+        seat = SimpleNamespace(device=SimpleNamespace(name="fake:0"))
+        super().__init__(SimpleNamespace(seats=[seat]), builders=2)  # type: ignore[arg-type]
+        self._bench = bench
+
+    @property
+    def devices(self) -> tuple[DeviceFacts, ...]:
+        return (DeviceFacts("fake:0", self._bench.model, ENVIRONMENT),)
+
+    def _judge(self, job: Any) -> Evaluated:
+        try:
+            with self._core(job):
+                job.phase("build")
+                self._bench.prepare()
+            with self._seat(job):
+                job.phase("check")
+                return self._bench.judge(job.ask)
+        except DeadlineError as late:
+            return Evaluated(record(job.ask, Infrastructure(detail=str(late))), {}, late)
+
+
+def record(work: Ask, verdict: Verdict) -> Record:
     return Record(
         problem=ProblemRef(set=work.problem.set, name=work.problem.name, sha256=work.problem.sha256),
         submission=SubmissionRef(path=work.submission.path, sha256=work.submission.sha256),
@@ -183,7 +206,7 @@ def engines(tmp_path: Path, problems: Path, bench: FakeBench) -> MakeEngine:
     def opened(*, most_queued: int = 100, watcher: Watcher | None = None, **more: Any) -> Iterator[Engine]:
         engine = Engine(
             tmp_path / "state",
-            open_bench=more.get("open_bench", bench.open),
+            open_judging=more.get("open_judging", bench.open),
             catalog=open_catalog(problems),
             settings=more.get("settings", Settings()),
             most_queued=most_queued,
