@@ -86,6 +86,7 @@ _EXTRAS = {
     "pyarrow": "datasets",
     "huggingface_hub": "datasets",
     "mcp": "mcp",
+    "ray": "ray",
 }
 
 

@@ -56,7 +56,8 @@ class Patience:
 
 PATIENCE = Patience()
 _TICK_S = 0.2
-OnNews = Callable[[str], None]
+OnNews = Callable[[str, str], None]
+"""Told what has become of a node, a sentence, and what judges now (`ClusterEngine.description`)."""
 
 
 @dataclass(eq=False)
@@ -127,14 +128,14 @@ class ClusterEngine(Engine):
         builders: int | None = None,
         most_queued: int = MOST_QUEUED,
         patience: Patience = PATIENCE,
-        on_news: OnNews = lambda news: None,
+        on_news: OnNews = lambda news, judging: None,
     ) -> None:
         """Waits until each node judges or has been found not to. The cluster is closed with this.
 
         Args:
             device: what each node judges on, "cuda" or "cpu".
             builders: prepared at once on a node; where None, as many as its devices leave cores.
-            on_news: told of nodes that come, that are lost and that are not used, a sentence each, by one thread.
+            on_news: told of nodes that come, that are lost and that are not used, by one thread.
 
         Raises MachineError where none judges, InputError where they differ.
         """
@@ -184,11 +185,14 @@ class ClusterEngine(Engine):
 
     @property
     def description(self) -> str:
-        """How many nodes judge now, and on what."""
-        members = [member for member in list(self._members.values()) if member.judges]
-        count = sum(len(member.facts) for member in members)
-        model = members[0].facts[0].model if members else "no device"
-        return f"{len(members)} node{'s' * (len(members) != 1)}, {count} x {model}"
+        """How many nodes judge now, on what, and which do not."""
+        members = list(self._members.values())
+        judging = [member for member in members if member.judges]
+        count = sum(len(member.facts) for member in judging)
+        model = judging[0].facts[0].model if judging else "no device"
+        missing = [member.name for member in members if member.tried and not member.judges]
+        lost = f", without {', '.join(missing)}" if missing else ""
+        return f"{len(judging)} node{'s' * (len(judging) != 1)}, {count} x {model}{lost}"
 
     def drain(self, seconds: float | None = None) -> bool:
         self._holder.require()
@@ -518,7 +522,7 @@ class ClusterEngine(Engine):
             return
         member.opened, member.facts, member.tried = opened, opened.devices, True
         self._members_changed()
-        self._on_news(f"{member.name} judges on {len(opened.devices)} x {opened.devices[0].model}")
+        self._tell(f"{member.name} judges on {len(opened.devices)} x {opened.devices[0].model}")
 
     def _refuse(self, member: _Member, differences: list[str]) -> None:
         reason = "; ".join(dict.fromkeys(differences))
@@ -542,9 +546,12 @@ class ClusterEngine(Engine):
         self._members_changed()
         back = f"; {len(flying)} in flight there are judged again" if flying else ""
         if not self._stopped:
-            self._on_news(f"lost {member.name}: {reason}{back}")
+            self._tell(f"lost {member.name}: {reason}{back}")
         for task in flying.values():
             self._again(task, member, reason)
+
+    def _tell(self, news: str) -> None:
+        self._on_news(news, self.description)
 
     def _members_changed(self) -> None:
         judging = [member for member in self._members.values() if member.judges]
@@ -598,14 +605,16 @@ def open_cluster_engine(
     settings: Settings,
     *,
     builders: int | None = None,
-    on_news: OnNews = lambda news: None,
+    on_news: OnNews = lambda news, judging: None,
 ) -> Iterator[ClusterEngine]:
     """An engine over the Ray cluster at HOST:PORT. Raises InputError, MachineError as `ClusterEngine` does.
 
     `device` is what `--device` takes: "auto" takes the nodes with GPUs where there are any, else all that have cores.
     """
-    from harness.cluster.ray_cluster import join  # loads ray
+    from harness.cluster.ray_cluster import UNGUARDED, is_guarded, join  # loads ray
 
     cluster, kind = join(address, device)
+    if not is_guarded():
+        on_news(UNGUARDED, "")
     with ClusterEngine(cluster, kind, settings, builders=builders, on_news=on_news) as engine:
         yield engine

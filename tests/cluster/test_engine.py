@@ -127,7 +127,7 @@ def test_a_submission_whose_node_died_three_times_is_no_verdict_and_those_that_w
 def test_a_node_that_comes_later_is_used(opened, ask):
     cluster = FakeCluster("a", width=1)
     news = []
-    engine = opened(cluster, on_news=news.append)
+    engine = opened(cluster, on_news=lambda line, judging: news.append(line))
     futures = [engine.submit(ask(number)) for number in range(8)]
     soon(lambda: cluster.actor("a").asked)
     cluster.join("late")
@@ -144,7 +144,7 @@ def test_a_node_that_comes_later_is_used(opened, ask):
 def test_a_node_that_leaves_is_done_without(opened, ask):
     cluster = FakeCluster("a", "b", width=2)
     news = []
-    engine = opened(cluster, on_news=news.append)
+    engine = opened(cluster, on_news=lambda line, judging: news.append(line))
     futures = [engine.submit(ask(number)) for number in range(6)]
     soon(lambda: sum(len(actor.asked) for actor in cluster.started) == 6)
     cluster.answers = at_once
@@ -173,7 +173,7 @@ def test_faults_of_the_machine_in_a_row_have_a_node_started_anew(opened, ask):
     full = Fault(kind="MachineError", detail="the disk is full")
     cluster = FakeCluster("a", width=1, answers=lambda actor, asked: told(asked, fault=full))
     news = []
-    engine = opened(cluster, on_news=news.append)
+    engine = opened(cluster, on_news=lambda line, judging: news.append(line))
     for number in range(FAULTS_IN_A_ROW):
         assert str(engine.evaluate(ask(number, noting=True)).fault) == "the disk is full"
     soon(lambda: len(cluster.started) == 2)
@@ -350,7 +350,7 @@ def test_a_node_that_comes_later_and_differs_is_said_and_not_used(opened, ask):
     cluster = FakeCluster("a", width=1, answers=at_once)
     cluster.sorts = {"b": device(torch="2.11")}
     news = []
-    engine = opened(cluster, on_news=news.append)
+    engine = opened(cluster, on_news=lambda line, judging: news.append(line))
     cluster.join("b")
     soon(lambda: any("it is not like the others: torch is 2.11 there and 2.13 on a" in line for line in news))
     for number in range(10):
@@ -371,7 +371,7 @@ def test_where_one_node_is_taken_the_others_judge(opened, ask):
     cluster = FakeCluster("a", "b", answers=at_once)
     cluster.full = {"b"}
     news = []
-    engine = opened(cluster, patience=HASTY, on_news=news.append)
+    engine = opened(cluster, patience=HASTY, on_news=lambda line, judging: news.append(line))
     assert engine.evaluate(ask()).device == "a cpu"
     assert any("lost b: no process could be placed" in line for line in news)
     cluster.full = set()
