@@ -86,7 +86,9 @@ def main() -> None:
             with served(Path(folder) / name, problems.parent, queue=options.queue, fake=fake) as (url, pid):
                 requests = options.requests if fake else options.judged or options.requests
                 distinct = requests if fake else options.distinct or requests
-                found[name] = measured(url, pid, requests=requests, clients=options.clients, distinct=distinct)
+                found[name] = measured(
+                    url, pid, requests=requests, clients=options.clients, distinct=distinct, mixed=not fake
+                )
             print(name, json.dumps(found[name], indent=2), flush=True)
     if options.out:
         options.out.write_text(json.dumps(found, indent=2) + "\n")
@@ -123,10 +125,16 @@ def served(state: Path, problems: Path, *, queue: int, fake: bool) -> Iterator[t
         process.stderr.close()
 
 
-def measured(url: str, pid: int, *, requests: int, clients: int, distinct: int) -> dict[str, object]:
-    """Ask `requests` times with `clients` at once; seconds, megabytes, and how many verdicts were somebody else's."""
+def measured(
+    url: str, pid: int, *, requests: int, clients: int, distinct: int, mixed: bool = True
+) -> dict[str, object]:
+    """Ask `requests` times with `clients` at once; seconds, megabytes, and how many verdicts were somebody else's.
+
+    `mixed`: some answers are correct and some wrong; else all name themselves, as what judges nothing repeats.
+    """
     began: dict[int, float] = {}
-    numbers = [*range(distinct), *random.Random(3).choices(range(distinct), k=requests - distinct)]
+    known = [number if mixed else number // 48 * 50 + 2 + number % 48 for number in range(distinct)]
+    numbers = [*known, *random.Random(3).choices(known, k=requests - distinct)]
     random.Random(4).shuffle(numbers)
 
     def tasks() -> Iterator[tuple[str, str]]:

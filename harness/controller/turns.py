@@ -26,10 +26,10 @@ def endless() -> None:
 
 
 class _Waiting(Generic[T]):
-    """A thread that waits for its turn: its place in the line, and which of the things it can use."""
+    """A thread that waits for its turn: its place in the line, which of the things it can use, and what wakes it."""
 
-    def __init__(self, rank: int, number: int, fits: Callable[[T], bool]) -> None:
-        self.place, self.fits = (rank, number), fits
+    def __init__(self, rank: int, number: int, fits: Callable[[T], bool], guard: threading.Lock) -> None:
+        self.place, self.fits, self.news = (rank, number), fits, threading.Condition(guard)
 
 
 class Turns(Generic[T]):
@@ -39,7 +39,7 @@ class Turns(Generic[T]):
         self._free = list(things)
         self._waiting: list[_Waiting[T]] = []
         self._numbers = itertools.count()
-        self._news = threading.Condition()
+        self._guard = threading.Lock()
 
     @contextmanager
     def turn(
@@ -47,42 +47,50 @@ class Turns(Generic[T]):
     ) -> Iterator[T]:
         """One of the things, of those that it fits, once nobody more urgent waits for it.
 
-        Raises what `time_left` raises, which is asked at once and whenever something has changed.
+        Raises what `time_left` raises, which is asked at once and whenever `look` is called or there is a thing.
         """
         thing = self._taken(rank, fits, time_left)
         try:
             yield thing
         finally:
-            with self._news:
+            with self._guard:
                 self._free.append(thing)
-                self._news.notify_all()
+                self._wake()
 
     def look(self) -> None:
         """Have those that wait ask how long they still may."""
-        with self._news:
-            self._news.notify_all()
+        with self._guard:
+            for one in self._waiting:
+                one.news.notify()
 
     def _taken(self, rank: int, fits: Callable[[T], bool], time_left: TimeLeft) -> T:
-        with self._news:
-            mine = _Waiting(rank, next(self._numbers), fits)
+        with self._guard:
+            mine = _Waiting(rank, next(self._numbers), fits, self._guard)
             bisect.insort(self._waiting, mine, key=lambda one: one.place)
             try:
                 while True:
                     longest_s = time_left()
-                    for thing in self._for(mine):
-                        self._free.remove(thing)
-                        return thing
-                    self._news.wait(longest_s)
+                    for one, thing in self._shared_out():
+                        if one is mine:
+                            self._free.remove(thing)
+                            return thing
+                    mine.news.wait(longest_s)
             finally:
                 self._waiting.remove(mine)
-                self._news.notify_all()
+                self._wake()
 
-    def _for(self, mine: _Waiting[T]) -> list[T]:
-        """The free thing that is its turn, if any: each before it is left the first one that fits."""
+    def _wake(self) -> None:
+        for one, _ in self._shared_out():
+            one.news.notify()
+
+    def _shared_out(self) -> Iterator[tuple[_Waiting[T], T]]:
+        """Whose turn it is with what is free: each in the line has the first that fits it and is left."""
         left = list(self._free)
         for one in self._waiting:
-            thing = [thing for thing in left if one.fits(thing)][:1]
-            if one is mine:
-                return thing
-            left = [other for other in left if not thing or other is not thing[0]]
-        return []
+            for place, thing in enumerate(left):
+                if one.fits(thing):
+                    del left[place]
+                    yield one, thing
+                    break
+            if not left:
+                return

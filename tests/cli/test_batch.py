@@ -344,6 +344,7 @@ def test_a_judge_that_cannot_be_started_ends_the_batch(here, invoke, failing, sh
     def lost(seat):
         raise DeviceError("the GPU cannot be used")
 
+    shared_session.seats[0].close()
     monkeypatch.setattr(session_module.JudgeSeat, "_start", lost)
     result = invoke("batch", "sub", "--run", "r")
     assert result.exit_code == MachineError.exit_status

@@ -357,12 +357,13 @@ def test_a_server_that_closes_its_door_half_way_loses_no_answer(here, invoke, se
     assert len(list(open_run("r").records())) == 4
 
 
-def test_a_judge_that_cannot_be_started_ends_the_asking_too(here, invoke, serve, answers, monkeypatch):
+def test_a_judge_that_cannot_be_started_ends_the_asking_too(here, invoke, serve, answers, shared_session, monkeypatch):
     from harness.errors import DeviceError
 
     def lost(seat):
         raise DeviceError("the GPU cannot be used")
 
+    shared_session.seats[0].close()
     monkeypatch.setattr(session_module.JudgeSeat, "_start", lost)
     result = invoke(*command(serve(lambda request: Hang()), name="run"))
     assert result.exit_code == 3

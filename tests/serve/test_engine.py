@@ -370,6 +370,33 @@ def test_draining_finishes_what_a_device_has_and_leaves_the_rest_queued(engines:
     assert sorted(bench.judged) == ["answer 0", "answer 1", "answer 2", "answer 3", "answer 4", "answer 5", "hold"]
 
 
+def test_nothing_is_begun_once_it_was_told_to_stop_however_late_its_thread_hears_of_it(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engines() as engine:
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        judging, hears, next_news = engine._judging, threading.Event(), engine._next_news
+
+        def late() -> Any:
+            assert hears.wait(60)
+            return next_news()
+
+        monkeypatch.setattr(engine, "_next_news", late)
+        others = [ask(engine, f"answer {n}") for n in range(6)]
+        while len(engine._begun) < 2:
+            threading.Event().wait(0.01)
+        engine.stop()
+        bench.gate.set()
+        assert judging is not None
+        assert judging.drain(60)  # the device was free all the while
+        assert bench.judged == ["hold"]
+        hears.set()
+        assert engine.drained(60)
+        assert engine.jobs.look(held).state == "done"
+        assert {engine.jobs.look(id).state for id in others} == {"queued"}
+
+
 def left_running(state: Path, id: str, *, record: str | None = None) -> None:
     """As a server leaves it that is killed: the job runs, and knows no record, or an earlier one."""
     jobs = Jobs(state / "jobs.sqlite")
