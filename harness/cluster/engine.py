@@ -42,9 +42,10 @@ FAULTS_IN_A_ROW = 3
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds. `placed`: until a node's process runs; `opened`: until its session does, a GPU's first context and the
-    library for builds included; `alone`: with no node at all. `pause`: the first and the longest before a process is
-    started again. `look`: between two looks at which nodes there are.
+    """Seconds. `placed`: until a node's process runs; `opened`: until its session does, a GPU's first context included.
+
+    `alone`: with no node at all, and none that opens its session. `pause`: the first and the longest before a process
+    is started again. `look`: between two looks at which nodes there are.
     """
 
     placed: float = 60.0
@@ -277,7 +278,7 @@ class ClusterEngine(Engine):
         """Put it, or put it back, into its line."""
         if task not in self._open:
             return
-        if self._stopped:
+        if self._stopped or task.future.cancelled():
             task.future.cancel()
             self._leave(task)
             return
@@ -446,7 +447,7 @@ class ClusterEngine(Engine):
                 self._start(member, now)
             elif member.actor is not None and member.opened is None and now >= member.until:
                 self._lose(member, self._why_late(member))
-        if any(member.judges for member in self._members.values()):
+        if any(member.opened is not None for member in self._members.values()):
             self._alone_since = now
         self._begin_if_ready(now)
 
@@ -534,7 +535,7 @@ class ClusterEngine(Engine):
         """Its process is ended; what it had in flight waits again, and another one is started after a pause."""
         flying, member.flying = member.flying, {}
         self._in_flight -= len(flying)
-        member.tried = True
+        first, member.tried = not member.facts, True
         self._last_reason = f"{member.name}: {reason}"
         if member.actor is not None:
             member.actor.end()
@@ -546,7 +547,7 @@ class ClusterEngine(Engine):
         self._members_changed()
         back = f"; {len(flying)} in flight there are judged again" if flying else ""
         if not self._stopped:
-            self._tell(f"lost {member.name}: {reason}{back}")
+            self._tell(f"{'without' if first else 'lost'} {member.name}: {reason}{back}")
         for task in flying.values():
             self._again(task, member, reason)
 
@@ -570,7 +571,9 @@ class ClusterEngine(Engine):
             if not any(member.judges for member in self._members.values()):
                 raise MachineError(self._nothing())
             self._started.set()
-        elif now >= self._alone_since + self._patience.alone:
+        elif now >= self._alone_since + self._patience.alone and not any(
+            member.actor is not None and member.is_placed for member in self._members.values()
+        ):
             raise MachineError(f"no node has judged for {self._patience.alone:.0f} s: {self._last_reason}")
 
     def _nothing(self) -> str:

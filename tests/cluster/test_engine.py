@@ -236,6 +236,21 @@ def test_what_is_cancelled_is_let_go_of_here_and_there(opened, ask):
     assert [path for _, path in cluster.sent] == ["0", "1"]
 
 
+def test_what_was_cancelled_in_flight_is_not_judged_again_when_its_node_dies(opened, ask):
+    cluster = FakeCluster("a", width=1)
+    engine = opened(cluster)
+    cluster.actor("a").give_up = lambda number: None  # the message is lost with the node
+    futures = [engine.submit(ask(number)) for number in range(2)]
+    first = cluster.actor("a")
+    soon(lambda: len(first.asked) == 2)
+    cluster.answers = at_once
+    assert futures[0].cancel()
+    first.die()
+    assert says(futures[1].result(60)) == "it says text 1"
+    assert engine.drain(60)
+    assert [path for _, path in cluster.sent] == ["0", "1", "1"]
+
+
 def test_a_full_queue_is_said(opened, ask):
     cluster = FakeCluster("a", width=1)
     engine = opened(cluster, most_queued=2)
@@ -373,7 +388,7 @@ def test_where_one_node_is_taken_the_others_judge(opened, ask):
     news = []
     engine = opened(cluster, patience=HASTY, on_news=lambda line, judging: news.append(line))
     assert engine.evaluate(ask()).device == "a cpu"
-    assert any("lost b: no process could be placed" in line for line in news)
+    assert any("without b: no process could be placed" in line for line in news)
     cluster.full = set()
     soon(lambda: engine.description.startswith("2 nodes"))
 
