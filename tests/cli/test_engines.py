@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+import tomllib
 from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -53,6 +55,12 @@ def test_without_ray_installed_what_brings_it_is_said(monkeypatch, tmp_path):
     result = CliRunner().invoke(main, ["doctor", "--ray", "10.0.0.1:6379"])
     assert result.exit_code == 3
     assert "pip install 'kernel-harness[ray]'" in result.stderr
+
+
+def test_the_package_alone_brings_no_ray():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert not [each for each in project["dependencies"] if each.startswith("ray")]
+    assert [name for name, brings in project["optional-dependencies"].items() if "ray>=2.52" in brings] == ["ray"]
 
 
 @pytest.mark.parametrize("command", ["batch", "run", "serve", "doctor"])

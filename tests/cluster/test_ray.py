@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from loopback_cluster import loopback_cluster
 
 from harness.store import open_run
 
-pytest.importorskip("ray", reason="the extra `ray` is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1500),
+    pytest.mark.skipif(find_spec("ray") is None, reason="the extra `ray` is not installed"),
+]
 
 ACTOR = "ray::NodeProcess"
 PROBLEM = """
