@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 import harness
+from harness.cluster.members import PATIENCE, Member, Patience, Task
 from harness.cluster.messages import Asked, DeviceSeen, Fault, Opened, Opening, Outcome, Told
 from harness.cluster.nodes import Actor, Cluster, Node
 from harness.cluster.placement import Placement, Waiting
-from harness.controller.engine import BUILDERS_AN_AUDITOR, MOST_QUEUED, Ask, DeviceFacts, Engine
+from harness.controller.engine import MOST_QUEUED, Ask, DeviceFacts, Engine
 from harness.controller.evaluate import Evaluated
 from harness.errors import (
     DeadlineError,
@@ -40,76 +41,9 @@ FAULTS_IN_A_ROW = 3
 """After so many faults of the machine's with no verdict between them a node's session is started anew."""
 
 
-@dataclass(frozen=True)
-class Patience:
-    """Seconds. `placed`: until a node's process runs; `opened`: until its session does, a GPU's first context included.
-
-    `alone`: with no node at all, and none that opens its session. `pause`: the first and the longest before a process
-    is started again. `look`: between two looks at which nodes there are.
-    """
-
-    placed: float = 60.0
-    opened: float = 300.0
-    alone: float = 120.0
-    pause: tuple[float, float] = (1.0, 60.0)
-    look: float = 2.0
-
-
-PATIENCE = Patience()
 _TICK_S = 0.2
 OnNews = Callable[[str, str], None]
 """Told what has become of a node, a sentence, and what judges now (`ClusterEngine.description`)."""
-
-
-@dataclass(eq=False)
-class _Task:
-    """An ask on its way. `tries`: so often it was in flight at a node that died."""
-
-    ask: Ask
-    number: int
-    future: "Future[Evaluated]" = field(default_factory=Future)
-    tries: int = 0
-
-
-@dataclass(eq=False)
-class _Member:
-    """A node of the cluster, and the process on it. `tried`: it was opened once, or could not be.
-
-    `until`: the end of the patience with a start. `start_at`: when the next may be, None for never. `leaving`: it is
-    given nothing more, and started anew once nothing is in flight there.
-    """
-
-    node: Node
-    name: str
-    pause_s: float
-    start_at: float | None = 0.0
-    actor: Actor | None = None
-    is_placed: bool = False
-    until: float = 0.0
-    opened: Opened | None = None
-    facts: tuple[DeviceSeen, ...] = ()
-    tried: bool = False
-    faults: int = 0
-    leaving: bool = False
-    flying: dict[int, _Task] = field(default_factory=dict)
-
-    @property
-    def judges(self) -> bool:
-        return self.opened is not None and not self.leaving
-
-    @property
-    def bound(self) -> int:
-        """So many are in flight at most: one waits there for each device, so that none waits for a message."""
-        return 0 if self.opened is None else self.opened.width + len(self.opened.devices)
-
-    @property
-    def idle_bound(self) -> int:
-        """The same of what is built on idle cores, which leaves no room for others."""
-        return 0 if self.opened is None else 1 + max(1, self.opened.width // BUILDERS_AN_AUDITOR)
-
-    def room(self, *, idle: bool) -> int:
-        taken = sum(task.ask.idle == idle for task in self.flying.values())
-        return (self.idle_bound if idle else self.bound) - taken
 
 
 class ClusterEngine(Engine):
@@ -143,13 +77,13 @@ class ClusterEngine(Engine):
         super().__init__(width=1, most_queued=most_queued)
         self._cluster, self._device, self._settings, self._builders = cluster, device, settings, builders
         self._patience, self._on_news = patience, on_news
-        self._members: dict[str, _Member] = {}
+        self._members: dict[str, Member] = {}
         self._names: set[str] = set()
-        self._lines = {False: Placement[_Task](), True: Placement[_Task]()}
+        self._lines = {False: Placement[Task](), True: Placement[Task]()}
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._numbers = itertools.count()
         self._news = threading.Condition()
-        self._open: set[_Task] = set()
+        self._open: set[Task] = set()
         self._in_flight = 0
         self._stopped = self._is_closed = False
         self._failure: HarnessError | None = None
@@ -220,7 +154,7 @@ class ClusterEngine(Engine):
             self._cluster.close()
 
     def _enter(self, ask: Ask, *, bounded: bool) -> "Future[Evaluated]":
-        task = _Task(ask, next(self._numbers))
+        task = Task(ask, next(self._numbers))
         with self._news:
             self._require_judging()
             if self._stopped:
@@ -236,7 +170,7 @@ class ClusterEngine(Engine):
         if self._failure is not None:
             raise self._failure
 
-    def _cancelled(self, task: _Task) -> None:
+    def _cancelled(self, task: Task) -> None:
         """Its caller has gone; in any thread."""
         task.future.set_running_or_notify_cancel()  # tells `concurrent.futures.wait`
         self._events.put(partial(self._give_up, task))
@@ -274,7 +208,7 @@ class ClusterEngine(Engine):
         for task in left:
             self._end(task, error)
 
-    def _wait(self, task: _Task) -> None:
+    def _wait(self, task: Task) -> None:
         """Put it, or put it back, into its line."""
         if task not in self._open:
             return
@@ -292,7 +226,7 @@ class ClusterEngine(Engine):
         )
         self._lines[ask.idle].put(waiting)
 
-    def _give_up(self, task: _Task) -> None:
+    def _give_up(self, task: Task) -> None:
         if self._lines[task.ask.idle].drop(task.number) is not None:
             self._leave(task)
         for member in self._members.values():
@@ -307,7 +241,7 @@ class ClusterEngine(Engine):
             if member.actor is not None:
                 member.actor.stop()
 
-    def _end(self, task: _Task, outcome: Evaluated | HarnessError | BaseException) -> None:
+    def _end(self, task: Task, outcome: Evaluated | HarnessError | BaseException) -> None:
         """Tell what came of it; a fault as a record where that was asked for."""
         if isinstance(outcome, HarnessError) and task.ask.noting:
             outcome = self._noted(task.ask, outcome)
@@ -320,7 +254,7 @@ class ClusterEngine(Engine):
                 task.future.set_exception(outcome)
         self._leave(task)
 
-    def _leave(self, task: _Task) -> None:
+    def _leave(self, task: Task) -> None:
         with self._news:
             self._open.discard(task)
             self._news.notify_all()
@@ -353,7 +287,7 @@ class ClusterEngine(Engine):
             while members and len(line) and not self._stopped:
                 members = [member for member in members if self._sends(member, line, idle)]
 
-    def _sends(self, member: _Member, line: Placement[_Task], idle: bool) -> bool:
+    def _sends(self, member: Member, line: Placement[Task], idle: bool) -> bool:
         """Whether there was room, and something for it."""
         if member.room(idle=idle) <= 0 or not member.judges:
             return False
@@ -375,7 +309,7 @@ class ClusterEngine(Engine):
         )
         return True
 
-    def _answered(self, member: _Member, actor: Actor | None, task: _Task, answer: "Future[Outcome]") -> None:
+    def _answered(self, member: Member, actor: Actor | None, task: Task, answer: "Future[Outcome]") -> None:
         if member.actor is not actor or task.number not in member.flying:
             return  # that process is lost, and what it had waits again
         if isinstance(error := answer.exception(), HarnessError):
@@ -404,7 +338,7 @@ class ClusterEngine(Engine):
             self._end(task, GivenUpError("cancelled by its caller"))
         self._count(member, outcome, fault)
 
-    def _count(self, member: _Member, outcome: Outcome, fault: HarnessError | None) -> None:
+    def _count(self, member: Member, outcome: Outcome, fault: HarnessError | None) -> None:
         """After faults in a row a node judges what it has, and then its session is started anew."""
         if isinstance(fault, MachineError):
             member.faults += 1
@@ -417,7 +351,7 @@ class ClusterEngine(Engine):
         if member.leaving and not member.flying:
             self._lose(member, f"{FAULTS_IN_A_ROW} faults of the machine's in a row, the last: {fault}")
 
-    def _again(self, task: _Task, member: _Member, reason: str) -> None:
+    def _again(self, task: Task, member: Member, reason: str) -> None:
         """Have it judged again where it was in flight when its node was lost; the third time is the last."""
         task.tries += 1
         if task.tries >= TRIES:
@@ -441,7 +375,7 @@ class ClusterEngine(Engine):
                     self._forget(id)
             for id, node in found.items():
                 if id not in self._members:
-                    self._members[id] = _Member(node, self._new_name(node), self._patience.pause[0])
+                    self._members[id] = Member(node, self._new_name(node), self._patience.pause[0])
         for member in list(self._members.values()):
             if member.actor is None and member.start_at is not None and now >= member.start_at and not self._stopped:
                 self._start(member, now)
@@ -451,7 +385,7 @@ class ClusterEngine(Engine):
             self._alone_since = now
         self._begin_if_ready(now)
 
-    def _why_late(self, member: _Member) -> str:
+    def _why_late(self, member: Member) -> str:
         if member.is_placed:
             return f"its session did not open within {self._patience.opened:.0f} s"
         what = f"{member.node.gpus} GPU(s)" if self._device == "cuda" else f"{member.node.cpus} core(s)"
@@ -473,13 +407,13 @@ class ClusterEngine(Engine):
                     line.drop(task.number)
                     self._end(task, DeviceError(f"{task.ask.device} has left the cluster"))
 
-    def _start(self, member: _Member, now: float) -> None:
+    def _start(self, member: Member, now: float) -> None:
         actor = member.actor = self._cluster.start(member.node)
         member.is_placed, member.leaving, member.faults = False, False, 0
         member.until = now + self._patience.placed
         actor.placed().add_done_callback(lambda future: self._events.put(partial(self._placed, member, actor, future)))
 
-    def _placed(self, member: _Member, actor: Actor, answer: "Future[str]") -> None:
+    def _placed(self, member: Member, actor: Actor, answer: "Future[str]") -> None:
         if member.actor is not actor:
             return
         if (error := answer.exception()) is not None:
@@ -500,7 +434,7 @@ class ClusterEngine(Engine):
             lambda future: self._events.put(partial(self._was_opened, member, actor, future))
         )
 
-    def _was_opened(self, member: _Member, actor: Actor, answer: "Future[Opened | Fault]") -> None:
+    def _was_opened(self, member: Member, actor: Actor, answer: "Future[Opened | Fault]") -> None:
         if member.actor is not actor:
             return
         if (error := answer.exception()) is not None:
@@ -525,13 +459,13 @@ class ClusterEngine(Engine):
         self._members_changed()
         self._tell(f"{member.name} judges on {len(opened.devices)} x {opened.devices[0].model}")
 
-    def _refuse(self, member: _Member, differences: list[str]) -> None:
+    def _refuse(self, member: Member, differences: list[str]) -> None:
         reason = "; ".join(dict.fromkeys(differences))
         self._differ.append(f"{member.name}: {reason}")
         self._lose(member, f"it is not like the others: {reason}")
         member.start_at = None
 
-    def _lose(self, member: _Member, reason: str) -> None:
+    def _lose(self, member: Member, reason: str) -> None:
         """Its process is ended; what it had in flight waits again, and another one is started after a pause."""
         flying, member.flying = member.flying, {}
         self._in_flight -= len(flying)
@@ -609,7 +543,7 @@ def open_cluster_engine(
     *,
     builders: int | None = None,
     on_news: OnNews = lambda news, judging: None,
-) -> Iterator[ClusterEngine]:
+) -> Iterator[Engine]:
     """An engine over the Ray cluster at HOST:PORT. Raises InputError, MachineError as `ClusterEngine` does.
 
     `device` is what `--device` takes: "auto" takes the nodes with GPUs where there are any, else all that have cores.

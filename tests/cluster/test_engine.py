@@ -7,7 +7,8 @@ from concurrent.futures import CancelledError
 import pytest
 from fake_cluster import FakeCluster, device, soon, told
 
-from harness.cluster.engine import FAULTS_IN_A_ROW, TRIES, ClusterEngine, Patience
+from harness.cluster.engine import FAULTS_IN_A_ROW, TRIES, ClusterEngine
+from harness.cluster.members import Patience
 from harness.cluster.messages import Fault, GivenUp
 from harness.controller.engine import Ask
 from harness.errors import (
