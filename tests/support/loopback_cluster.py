@@ -33,6 +33,7 @@ class LoopbackCluster:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "PYTHONUNBUFFERED": "1",  # `ray start --block` is read while it runs
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
 
