@@ -88,6 +88,7 @@ _EXTRAS = {
     "pyarrow": "datasets",
     "huggingface_hub": "datasets",
     "mcp": "mcp",
+    "ray": "ray",
 }
 
 

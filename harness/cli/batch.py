@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import ONLY, judging, settings_of
+from harness.cli.options import ONLY, RAY, judging, settings_of
 from harness.errors import InputError, MachineError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Shard(click.ParamType[tuple[int, int]]):
     "--shard", type=Shard(), default=(1, 1), metavar="i/N", help="Judge every N-th submission, from the i-th."
 )
 @click.option("--builders", type=click.IntRange(min=1), help="Submissions built at once.  [default: cores - devices]")
+@RAY
 def batch(
     folder: Path,
     run: str,
@@ -59,6 +60,7 @@ def batch(
     fresh: bool,
     shard: tuple[int, int],
     builders: int | None,
+    ray: str | None,
     **options: Any,
 ) -> None:
     """Judge every submission in DIR that the run has no verdict for yet.
@@ -73,6 +75,7 @@ def batch(
     """
     from harness.catalog import needy, open_catalog
     from harness.cli.console import output_console, progress_console, say_if_first_build, say_what_was_left_out
+    from harness.cli.engines import engine_of, place_of
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.progress import BatchDisplay, Reasons
     from harness.cli.stocks_word import StocksWord
@@ -85,8 +88,6 @@ def batch(
         tasks_for,
         without_strangers,
     )
-    from harness.controller.engine import open_engine
-    from harness.controller.session import choose_devices
     from harness.intake import read_folder
 
     catalog = open_catalog(problems)
@@ -99,7 +100,7 @@ def batch(
     tasks = tasks_for(submissions, catalog, shard=shard)
     settings = settings_of(**options)
     check_settings([task.problem for task in tasks], settings)
-    devices = choose_devices(device)
+    place = place_of(ray, device)
     console = progress_console()
     if wants := needy([task.problem for task in tasks]):
         console.print(wants)
@@ -122,10 +123,9 @@ def batch(
             console.print(f"{len(tasks) - left} of {len(tasks)} are judged already")
         if left:
             say_if_first_build(console)
-            names = ", ".join(choice.name for choice in devices)
             with (
-                BatchDisplay(console, device=names, total=left) as display,
-                open_engine(device, settings, builders=builders) as engine,
+                BatchDisplay(console, device=place, total=left) as display,
+                engine_of(ray, device, settings, builders=builders, console=console, display=display) as engine,
             ):
                 for record in run_batch(
                     pending,

@@ -53,15 +53,20 @@ class Diagnosis(Frozen):
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--ray", metavar="HOST:PORT", help="Ask every node of this Ray cluster, and say how they differ.")
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
+def doctor(ctx: click.Context, as_json: bool, ray: str | None) -> None:
     """Say what this machine can do, and how to mend what it cannot.
 
     \b
-    Exit status: 0 candidates can be judged here, 3 they cannot.
+    Exit status: 0 candidates can be judged here (--ray: on every node), 3 they cannot.
     """
     from harness.cli.console import output_console, progress_console
 
+    if ray is not None:
+        from harness.cli.cluster_doctor import ask_cluster
+
+        ctx.exit(0 if ask_cluster(ray, as_json=as_json) else HarnessError.exit_status)
     with progress_console().status("starting a worker to see what holds it"):
         diagnosis = diagnose()
     if as_json:

@@ -44,6 +44,11 @@ class GenerationDisplay(Watcher):
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
+    def judging_on(self, device: str) -> None:
+        """What is judged on from now on."""
+        if device and self._judged is not None:
+            self._progress.update(self._judged, description=f"judging on {device}")
+
     @property
     def used(self) -> str:
         """Tokens, and dollars where they are known."""

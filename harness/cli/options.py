@@ -75,6 +75,13 @@ ONLY = click.option(
 )
 
 
+RAY = click.option(
+    "--ray",
+    metavar="HOST:PORT",
+    help="Judge on the nodes of this Ray cluster, which this machine has joined: docs/cluster.md.",
+)
+
+
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that judges."""
     for option in reversed(_JUDGING):

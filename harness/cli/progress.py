@@ -96,6 +96,11 @@ class BatchDisplay:
     def __exit__(self, *error: object) -> None:
         self._live.stop()
 
+    def judging_on(self, device: str) -> None:
+        """What is judged on from now on."""
+        if device:
+            self._progress.update(self._bar, description=device)
+
     def step(self, name: str, step: str) -> None:
         """What a submission is at; nothing where that is empty."""
         self._work.step(name, step)

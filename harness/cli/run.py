@@ -8,7 +8,7 @@ import click
 
 from harness.cli.generate import RUN, complain, print_prompts, summary
 from harness.cli.generating import ASKING, Price, generating, server_of, wanted_of
-from harness.cli.options import judging, settings_of
+from harness.cli.options import RAY, judging, settings_of
 from harness.errors import MachineError
 
 
@@ -17,6 +17,7 @@ from harness.errors import MachineError
 @judging
 @generating
 @click.option("--builders", type=click.IntRange(min=1), help="Submissions built at once.  [default: cores - devices]")
+@RAY
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -31,6 +32,7 @@ def run(
     price: Price | None,
     dry_run: bool,
     builders: int | None,
+    ray: str | None,
     **options: Any,
 ) -> None:
     """Ask a model, judge its answers as they come, rank it: generate, batch and leaderboard in one.
@@ -44,14 +46,13 @@ def run(
     """
     from harness.catalog import needy, open_catalog
     from harness.cli.console import output_console, progress_console
+    from harness.cli.engines import engine_of, place_of
     from harness.cli.generation_display import GenerationDisplay
     from harness.cli.interrupt import leaving_at_once
     from harness.cli.leaderboard import leaderboard
     from harness.cli.stocks_word import StocksWord
     from harness.controller.batch import check_settings, open_batch_run
-    from harness.controller.engine import open_engine
     from harness.controller.generate_and_judge import run_generating
-    from harness.controller.session import choose_devices
     from harness.generate.folder import open_generations
     from harness.store import GENERATIONS_NAME
 
@@ -65,7 +66,7 @@ def run(
     options["races"] |= wanted.plan.turns > 1  # a model is told of them
     settings = settings_of(**options)
     check_settings(wanted.plan.problems, settings)
-    devices = choose_devices(device)
+    place = place_of(ray, device)
     console = progress_console()
     if wants := needy(wanted.plan.problems):
         console.print(wants)
@@ -83,9 +84,9 @@ def run(
             console,
             model=wanted.settings.model,
             price=price,
-            device=", ".join(choice.name for choice in devices),
+            device=place,
         ) as display,
-        open_engine(device, settings, builders=builders) as engine,
+        engine_of(ray, device, settings, builders=builders, console=console, display=display) as engine,
     ):
         for record in run_generating(
             wanted.plan,

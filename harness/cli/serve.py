@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import judging, settings_of
+from harness.cli.options import RAY, judging, settings_of
 from harness.errors import InputError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from harness.controller.engine import Engine as Judging
     from harness.serve.engine import Engine
+    from harness.settings import Settings
 
 
 @click.command()
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     help="Forget jobs so long after they were asked for; for ever where it is left out. Records stay in the run.",
 )
 @judging
+@RAY
 def serve(
     host: str,
     port: int,
@@ -57,6 +62,7 @@ def serve(
     keep_days: float | None,
     problems: Path | None,
     device: str,
+    ray: str | None,
     **options: Any,
 ) -> None:
     """Judge for many callers over HTTP: trainers, agents, other machines.
@@ -77,7 +83,6 @@ def serve(
         from harness.serve.process import serve as serve_until_told
     except ImportError as error:
         raise InputError(f"{error.name} is missing: pip install 'kernel-harness[serve]'") from None
-    from harness.controller.engine import open_engine
     from harness.serve.engine import Engine
 
     settings = settings_of(**options)
@@ -94,7 +99,7 @@ def serve(
             listening,
             lambda watcher: Engine(
                 state,
-                open_judging=functools.partial(open_engine, device, settings),
+                open_judging=functools.partial(_open_judging, ray, device, settings),
                 catalog=catalog,
                 settings=settings,
                 most_queued=queue,
@@ -105,3 +110,14 @@ def serve(
             drain_s=drain_s,
             on_ready=ready,
         )
+
+
+def _open_judging(ray: str | None, device: str, settings: "Settings") -> "AbstractContextManager[Judging]":
+    """What judges for the server, opened anew where it was lost; what becomes of nodes goes to its log."""
+    if ray is None:
+        from harness.controller.engine import open_engine
+
+        return open_engine(device, settings)
+    from harness.cluster.engine import open_cluster_engine
+
+    return open_cluster_engine(ray, device, settings, on_news=lambda news, judging: click.echo(news, err=True))
