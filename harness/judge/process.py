@@ -530,7 +530,7 @@ class JudgeProcess:
 
         The one that was used last is kept for the next candidate of the same problem: no candidate's code is in it.
         """
-        key = (problem.source, form, job.model_copy(update={"source": ""}).model_dump_json())
+        key = (problem.source, form, job.kind, job.settings.model_dump_json())
         held, self._held = self._held, None
         if held is None or held.key != key:
             if held is not None:
