@@ -237,11 +237,9 @@ def judged(
     """Judge each task, in the order in which they finish; a source that waits for more gives None meanwhile.
 
     `on_step` is told by several threads which step of a task begins, and "" where it rests or is done. Of equal
-    candidates the first is judged and the others take its verdict over, unless `fresh`.
-
-    What met a fault of ours or of the machine says so and is yielded like the others. A verdict that stock is asked
-    about in the background (`auditing`) is yielded first without its word and later with it (`told`). Raises as
-    `run_batch` does.
+    candidates the first is judged and the others take its verdict over, unless `fresh`. What met a fault of ours or of
+    the machine says so and is yielded like the others. A verdict that stock is asked about in the background
+    (`auditing`) is yielded first without its word and later with it (`told`). Raises as `run_batch` does.
     """
     for seat in session.seats:
         seat.seated  # noqa: B018  # starts the judge before the builders' threads ask for its device
