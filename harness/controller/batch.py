@@ -232,11 +232,9 @@ def judged(
     """Judge each task, in the order in which they finish; a source that has none at the moment gives None.
 
     `on_step` is told by several threads which step of a task begins, and "" where it rests or is done. Of equal
-    candidates the first is judged and the others take its verdict over, unless `fresh`.
-
-    What met a fault of ours or of the machine says so and is yielded like the others. A verdict that stock is asked
-    about in the background (`auditing`) is yielded first without its word and later with it (`told`). Raises as
-    `run_batch` does.
+    candidates the first is judged and the others take its verdict over, unless `fresh`. What met a fault of ours or of
+    the machine says so and is yielded like the others. A verdict that stock is asked about in the background
+    (`auditing`) is yielded first without its word and later with it (`told`). Raises as `run_batch` does.
     """
     engine.devices  # noqa: B018  # starts the judges before the builders ask for their devices
     source = _Watched(tasks)

@@ -57,7 +57,7 @@ def prepare(
         if isinstance(outcome, Artifact):
             artifacts[outcome.key] = (request, outcome)
         elif outcome.decided:
-            decided.append(_decided(request, outcome))
+            decided.append(_summary(request, outcome))
         return outcome
 
     failure: Failed | None = None
@@ -79,30 +79,21 @@ def prepare(
             if not backend.is_gpu or failed.reason in _LASTING:
                 failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
     return Preparation(
-        builds=(*(_built(request, artifact) for request, artifact in artifacts.values()), *decided),
+        builds=(*(_summary(request, artifact) for request, artifact in artifacts.values()), *decided),
         notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),
         build_log="\n".join(log for log in logs if log),
         failure=failure,
     )
 
 
-def _built(request: BuildRequest, artifact: Artifact) -> BuildSummary:
+def _summary(request: BuildRequest, outcome: Artifact | BuildFailure) -> BuildSummary:
+    """A build for the record."""
     return BuildSummary(
         name=request.name,
-        toolchain=artifact.toolchain,
-        cached=artifact.cached,
-        seconds=artifact.seconds,
-        cpu_seconds=artifact.cpu_seconds,
-        notes=artifact.notes,
-    )
-
-
-def _decided(request: BuildRequest, failure: BuildFailure) -> BuildSummary:
-    return BuildSummary(
-        name=request.name,
-        toolchain=failure.toolchain,
-        cached=False,
-        seconds=failure.seconds,
-        cpu_seconds=failure.cpu_seconds,
-        decided=failure.decided,
+        toolchain=outcome.toolchain,
+        cached=isinstance(outcome, Artifact) and outcome.cached,
+        seconds=outcome.seconds,
+        cpu_seconds=outcome.cpu_seconds,
+        notes=outcome.notes if isinstance(outcome, Artifact) else (),
+        decided=outcome.decided if isinstance(outcome, BuildFailure) else "",
     )
