@@ -467,9 +467,7 @@ class _Case:
             try:
                 self._hold(again, expected, asked)
             except _WrongAnswer as wrong:
-                detail = f"a second call on the same inputs gave another answer. {wrong.verdict.detail}"
-                verdict = wrong.verdict.model_copy(update={"reason": "not-repeatable", "detail": detail})
-                raise _WrongAnswer(verdict) from None
+                raise _WrongAnswer(_not_repeatable(wrong.verdict)) from None
             self._bitwise = same(outputs[0], again) and self._bitwise is not False
         return found
 
@@ -494,18 +492,17 @@ class _Case:
             costs_s = call_s * (_WATCHED_TIMES if order.watch != "nothing" else 1)
             if costs_s > self._orders_s:
                 continue
-            if self._oracle.changes_inputs:
-                contents.forget()
-                sets.write(0, contents.get())
-            sets.reveal()
-            self._candidate.release(poison=True)
             started = time.monotonic()
-            self._candidate.round([0], seed=asked.seed, order=order)
-            again = self._candidate.outputs([0], like=expected.like)[0]
+            again = self._again(contents, sets, expected, order, asked.seed)
             if wrong is not None and wrong.reason not in ("values", "non-finite"):
                 continue  # looked for a fault that explains it
             other = self._wrong_by(again, expected, asked)
             if (other is None) != (wrong is None) or (wrong and _are_apart(first, again, self._tolerance)):
+                same_order = self._again(contents, sets, expected, Order(kind="ascending"), asked.seed)
+                if _are_apart(first, same_order, self._tolerance):  # by chance, and not by the order
+                    found = wrong or other
+                    assert found is not None
+                    raise _WrongAnswer(found if wrong else _not_repeatable(found))
                 self._explain_race(order, asked.seed)
                 shown = other or wrong
                 mismatch = shown.mismatch if shown else None
@@ -516,6 +513,17 @@ class _Case:
             self._orders_s = max(1e-9, self._orders_s - (time.monotonic() - started))
         if wrong is not None:
             raise _WrongAnswer(wrong)
+
+    def _again(self, contents: Contents, sets: InputSets, expected: Expected, order: Order, seed: int) -> Any:
+        """What a trial's candidate gives once more, in this order."""
+        assert self._oracle is not None
+        if self._oracle.changes_inputs:
+            contents.forget()
+            sets.write(0, contents.get())
+        sets.reveal()
+        self._candidate.release(poison=True)
+        self._candidate.round([0], seed=seed, order=order)
+        return self._candidate.outputs([0], like=expected.like)[0]
 
     def _wrong_by(self, output: Any, expected: Expected, asked: "_Asked") -> Wrong | None:
         """What is wrong with an output; None where nothing is."""
@@ -903,6 +911,12 @@ def _within(share: float, mismatch: Mismatch) -> bool:
 def _are_apart(first: Any, again: Any, tolerance: ToleranceName) -> bool:
     """Whether two outputs differ from each other by more than one may from the reference."""
     return isinstance(compare(again, Expected(like=first, exact=first), tolerance), Disagreement)
+
+
+def _not_repeatable(wrong: Wrong) -> Wrong:
+    """The verdict on an answer that was right before, on the same inputs."""
+    detail = f"a second call on the same inputs gave another answer. {wrong.detail}"
+    return wrong.model_copy(update={"reason": "not-repeatable", "detail": detail})
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def place_in_candidate(path: Path, place: int, request: BuildRequest, source: st
     texts = {label.rsplit("/", 1)[-1]: (label, text) for label, text in _labelled(request)}
     try:
         found = _row_before(path, place, frozenset(texts))
-    except (OSError, struct.error, IndexError, ValueError):
+    except (OSError, struct.error, ValueError, IndexError, ArithmeticError):
         return None
     if found is None:
         return None

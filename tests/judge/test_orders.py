@@ -17,6 +17,7 @@ class Model(torch.nn.Module):
 def get_inputs(): return [torch.rand(8, 16)]
 def get_init_inputs(): return []
 """
+GENERATOR = torch.Generator().manual_seed(0)
 Judge = Callable[..., tuple[Finding, list[Order]]]
 
 
@@ -43,6 +44,19 @@ def test_outputs_that_differ_between_orders_are_a_race(judge_in_orders: Judge, r
     assert isinstance(finding.verdict, Wrong)
     assert finding.verdict.reason == "data-race"
     assert "should be" not in finding.verdict.detail
+
+
+def test_outputs_that_differ_by_chance_are_no_race(judge_in_orders: Judge) -> None:
+    finding, _ = judge_in_orders(SOURCE, lambda x, order: x * 2 + torch.randint(1, 1 << 20, (1,), generator=GENERATOR))
+    assert isinstance(finding.verdict, Wrong)
+    assert finding.verdict.reason == "values"
+
+
+def test_an_answer_that_is_right_only_at_first_is_not_repeatable(judge_in_orders: Judge) -> None:
+    calls = iter(range(1000))
+    finding, _ = judge_in_orders(SOURCE, lambda x, order: x * (2 if next(calls) < 1 else 3))
+    assert isinstance(finding.verdict, Wrong)
+    assert finding.verdict.reason == "not-repeatable"
 
 
 def test_what_is_wrong_in_the_same_way_in_every_order_is_only_wrong(judge_in_orders: Judge) -> None:
