@@ -80,8 +80,8 @@ ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 """It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
 trials until so many seconds were spent on it."""
 DOUBT_S, DOUBTS_S = 1.0, 20.0
-"""How rounding moves the reference is asked of a call that is out of tolerance for so long, of all of them together for
-so long; then what is known of the kind of contents counts."""
+"""How rounding moves the reference is asked of a call that is out of tolerance for so many seconds of the judge's CPU
+time, of all of them together for so many; then what is known of the kind of contents counts."""
 MOST_KNOWN_ERROR = 0.05
 """What is known of the reference's error over the mean of its outputs widens no tolerance by more than this of it."""
 TRACED_CALLS = 3
@@ -482,14 +482,14 @@ class _Case:
             return Agreement()
         if self._doubts_s > DOUBTS_S:
             return Agreement() if values and self._unstable.get("nominal", 0.0) > MOST else found
-        started = time.monotonic()
+        started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
         except torch.OutOfMemoryError:  # what cannot be asked excuses nobody, and is no fault
             self._bench.clock.trim()
             return found
         finally:
-            self._doubts_s += time.monotonic() - started
+            self._doubts_s += time.process_time() - started
         if again is None:
             return found
         if isinstance(again, Disagreement):
