@@ -9,7 +9,7 @@ Seeds are drawn here, after the candidate was loaded; none that is still to come
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -134,8 +134,8 @@ class Finding:
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
-    `other_weights` says that its first answer was wrong, and that its weights, of the reference's names and shapes, had
-    other values; `reduced` is the relative error of `Agreement.reduced`.
+    `other_weights` are its `Subject.weights` where its first answer was wrong and they, of the reference's names and
+    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`.
     """
 
     verdict: Verdict
@@ -144,7 +144,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
-    other_weights: bool = False
+    other_weights: Mapping[str, str] | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -163,12 +163,13 @@ def judge(
     bench: Bench,
     plan: Plan,
     tolerance: ToleranceName = "scaled",
-    by_name: bool = False,
+    by_name: Mapping[str, str] | None = None,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
     `audit` says what is known of the problem. `by_name`: the candidate is given the reference's weights instead of only
-    the seed that they were drawn with. Raises ProblemError where the reference fails on its own inputs,
+    the seed that they were drawn with; it is what `Subject.weights` were under another seed, and fails where they are
+    the same again. Raises ProblemError where the reference fails on its own inputs,
     torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
     case = _Case(problem, candidate, bench, audit, tolerance, by_name=by_name)
@@ -194,7 +195,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
-        other_weights=case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1,
+        other_weights=candidate.weights if _wrong_at_once(case, verdict) else None,
         phases_s=case.phases_s,
     )
 
@@ -210,7 +211,7 @@ class _Case:
         audit: Audit,
         tolerance: ToleranceName,
         *,
-        by_name: bool,
+        by_name: Mapping[str, str] | None,
     ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
         self._audit, self._tolerance, self._by_name = audit, tolerance, by_name
@@ -282,7 +283,7 @@ class _Case:
             ),
             repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
             left_out=tuple(self._left_out),
-            weights="by-name" if self._by_name else "by-seed",
+            weights="by-seed" if self._by_name is None else "by-name",
         )
 
     def _has_weights(self) -> bool:
@@ -297,10 +298,12 @@ class _Case:
         self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
         self._weights = index
         alike = self._oracle.shapes() == parameters
-        if alike and self._by_name:
+        if self._by_name is not None and (not alike or self._candidate.weights == self._by_name):
+            raise SubjectFailed("exception", "draws the same weights from every seed, or others each time")
+        if self._by_name is not None:
             self._candidate.take_weights(self._oracle.weights())
         drawn = {name: sample_of(value) for name, value in self._oracle.weights().items()} if alike else {}
-        self.other_weights = alike and not self._by_name and drawn != self._candidate.weights
+        self.other_weights = alike and self._by_name is None and drawn != self._candidate.weights
         self._hint = _weights_hint(self._oracle.shapes(), parameters)
         self.stage = "run"
 
@@ -761,6 +764,10 @@ class _Case:
 
 _WEAKER = get_args(OracleName)
 _FEW = 3  # elements that may be off beside a share of them
+
+
+def _wrong_at_once(case: _Case, verdict: Verdict) -> bool:
+    return case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1
 
 
 def _hardly_less(now: Mismatch | None, before: Mismatch | None) -> bool:
