@@ -9,7 +9,7 @@ Seeds are drawn here, after the candidate was loaded; none that is still to come
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -83,8 +83,8 @@ ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 """It is asked of a random call of a round until timing is over, as far as that takes no more than this share of it; of
 trials until so many seconds were spent on it."""
 DOUBT_S, DOUBTS_S = 1.0, 20.0
-"""How rounding moves the reference is asked of a call that is out of tolerance for so long, of all of them together for
-so long; then what is known of the kind of contents counts."""
+"""How rounding moves the reference is asked of a call that is out of tolerance for so many seconds of the judge's CPU
+time, of all of them together for so many; then what is known of the kind of contents counts."""
 MOST_KNOWN_ERROR = 0.05
 """What is known of the reference's error over the mean of its outputs widens no tolerance by more than this of it."""
 TRACED_CALLS = 3
@@ -142,8 +142,8 @@ class Finding:
 
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
-    `other_weights` says that its first answer was wrong, and that its weights, of the reference's names and shapes, had
-    other values; `reduced` is the relative error of `Agreement.reduced`.
+    `other_weights` are its `Subject.weights` where its first answer was wrong and they, of the reference's names and
+    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`.
     """
 
     verdict: Verdict
@@ -152,7 +152,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
-    other_weights: bool = False
+    other_weights: Mapping[str, str] | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -172,14 +172,15 @@ def judge(
     plan: Plan,
     tolerance: ToleranceName = "scaled",
     orders_s: float = 0.0,
-    by_name: bool = False,
+    by_name: Mapping[str, str] | None = None,
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
     `audit` says what is known of the problem. `orders_s`: seconds to spend on calling the trials of an emulated
     candidate again, with the threads of its kernels in other orders. `by_name`: the candidate is given the reference's
-    weights instead of only the seed that they were drawn with. Raises ProblemError where the reference fails on its own
-    inputs, torch.OutOfMemoryError where the judge's own device memory does not suffice.
+    weights instead of only the seed that they were drawn with; it is what `Subject.weights` were under another seed,
+    and fails where they are the same again. Raises ProblemError where the reference fails on its own inputs,
+    torch.OutOfMemoryError where the judge's own device memory does not suffice.
     """
     case = _Case(problem, candidate, bench, audit, tolerance, orders_s=orders_s, by_name=by_name)
     measured: Measured | None = None
@@ -206,7 +207,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
-        other_weights=case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1,
+        other_weights=candidate.weights if _wrong_at_once(case, verdict) else None,
         phases_s=case.phases_s,
     )
 
@@ -223,7 +224,7 @@ class _Case:
         tolerance: ToleranceName,
         *,
         orders_s: float,
-        by_name: bool,
+        by_name: Mapping[str, str] | None,
     ) -> None:
         self._problem, self._candidate, self._bench = problem, candidate, bench
         self._audit, self._tolerance, self._by_name = audit, tolerance, by_name
@@ -300,7 +301,7 @@ class _Case:
             ),
             repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
             left_out=tuple(self._left_out),
-            weights="by-name" if self._by_name else "by-seed",
+            weights="by-seed" if self._by_name is None else "by-name",
         )
 
     def _has_weights(self) -> bool:
@@ -315,10 +316,12 @@ class _Case:
         self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
         self._weights = index
         alike = self._oracle.shapes() == parameters
-        if alike and self._by_name:
+        if self._by_name is not None and (not alike or self._candidate.weights == self._by_name):
+            raise SubjectFailed("exception", "draws the same weights from every seed, or others each time")
+        if self._by_name is not None:
             self._candidate.take_weights(self._oracle.weights())
         drawn = {name: sample_of(value) for name, value in self._oracle.weights().items()} if alike else {}
-        self.other_weights = alike and not self._by_name and drawn != self._candidate.weights
+        self.other_weights = alike and self._by_name is None and drawn != self._candidate.weights
         self._hint = _weights_hint(self._oracle.shapes(), parameters)
         self.stage = "run"
 
@@ -612,14 +615,14 @@ class _Case:
             return Agreement()
         if self._doubts_s > DOUBTS_S:
             return Agreement() if values and self._unstable.get("nominal", 0.0) > MOST else found
-        started = time.monotonic()
+        started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
         except torch.OutOfMemoryError:  # what cannot be asked excuses nobody, and is no fault
             self._bench.clock.trim()
             return found
         finally:
-            self._doubts_s += time.monotonic() - started
+            self._doubts_s += time.process_time() - started
         if again is None:
             return found
         if isinstance(again, Disagreement):
@@ -894,6 +897,10 @@ class _Case:
 
 _WEAKER = get_args(OracleName)
 _FEW = 3  # elements that may be off beside a share of them
+
+
+def _wrong_at_once(case: _Case, verdict: Verdict) -> bool:
+    return case.other_weights and isinstance(verdict, Wrong) and case.trials <= 1
 
 
 def _hardly_less(now: Mismatch | None, before: Mismatch | None) -> bool:

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -270,7 +270,7 @@ class JudgeProcess:
             f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
         )
 
-    def _judge_once(self, job: Job, *, alone: bool = False, by_name: bool = False) -> Judgement:
+    def _judge_once(self, job: Job, *, alone: bool = False, by_name: Mapping[str, str] | None = None) -> Judgement:
         """One judgement by a worker of its own; a second by another, where the first draws weights otherwise.
 
         That one is given the reference's by name, under other seeds. It knows nothing of the first, whose verdict
@@ -308,8 +308,8 @@ class JudgeProcess:
             clocks=self._hardware.clocks() if finding.timing else {},
             worker_log=ended.log if ended else "",
         )
-        if finding.other_weights:
-            again = self._judge_once(job, alone=alone, by_name=True)
+        if finding.other_weights is not None:
+            again = self._judge_once(job, alone=alone, by_name=finding.other_weights)
             return judgement if isinstance(again.verdict, Wrong | Failed) else again
         return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
 

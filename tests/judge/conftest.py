@@ -134,7 +134,7 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         timed: bool = False,
         models: bool = False,
         looked_at: Any = None,
-        by_name: bool = False,
+        by_name: Mapping[str, str] | None = None,
     ) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)

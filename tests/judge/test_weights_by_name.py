@@ -74,26 +74,26 @@ def seeded(make):
 def test_another_order_of_drawing_is_told_by_the_first_wrong_answer(judge_function):
     finding = judge_function(SOURCE, seeded(Swapped), models=True)
     assert finding.verdict.kind == "wrong"
-    assert finding.other_weights
+    assert finding.other_weights is not None
 
 
 @pytest.mark.parametrize("make", [Renamed, Forgetful])
 def test_other_names_or_equal_values_ask_for_no_second_try(judge_function, make):
     finding = judge_function(SOURCE, seeded(make), models=True)
     assert finding.verdict.kind == "wrong"
-    assert not finding.other_weights
+    assert finding.other_weights is None
 
 
 def test_given_the_references_weights_it_is_correct_and_the_verdict_says_so(judge_function):
-    finding = judge_function(SOURCE, seeded(Swapped), models=True, by_name=True, timed=True)
+    finding = judge_function(SOURCE, seeded(Swapped), models=True, by_name={}, timed=True)
     assert (finding.verdict.kind, finding.verdict.weights) == ("correct", "by-name")
     assert finding.timing is not None
 
 
 def test_what_was_derived_from_other_weights_is_stale(judge_function):
-    finding = judge_function(SOURCE, seeded(Stale), models=True, by_name=True)
+    finding = judge_function(SOURCE, seeded(Stale), models=True, by_name={})
     assert finding.verdict.kind == "wrong"
-    assert not finding.other_weights
+    assert finding.other_weights is None
 
 
 def test_a_candidate_that_draws_the_same_is_correct_by_seed(judge_function):
@@ -102,3 +102,12 @@ def test_a_candidate_that_draws_the_same_is_correct_by_seed(judge_function):
             return super().forward(x) + self.shift
 
     assert judge_function(SOURCE, seeded(Same), models=True).verdict.weights == "by-seed"
+
+
+def test_a_candidate_that_draws_the_same_from_every_seed_is_given_none(judge_function):
+    def build(_):
+        return seeded(Swapped)(0)
+
+    first = judge_function(SOURCE, build, models=True)
+    again = judge_function(SOURCE, build, models=True, by_name=first.other_weights)
+    assert (first.verdict.kind, again.verdict.kind) == ("wrong", "failed")
