@@ -4,11 +4,13 @@ import errno
 import fcntl
 import os
 import platform
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.errors import HarnessError, MachineError, StoreError
 
@@ -16,6 +18,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
 }  # fmt: skip
+_OTHER_THINGS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV}
 
 # A process killed in the middle of an fsync holds its lock until the disk answers, and a child between fork and exec
 # holds it for a moment longer than its parent lives. A batch that is started again at once should not trip over that.
@@ -112,6 +115,37 @@ def append_durably(descriptor: int, line: bytes) -> None:
     except BaseException:
         os.ftruncate(descriptor, end)
         raise
+
+
+def plain_files(folder: Path) -> Iterator[tuple[str, BinaryIO]]:
+    """The files of a folder by name, open for reading; none where there is no folder.
+
+    A run may be another person's: what is no file of its own is left out, so that no link brings a private file into
+    what is shown, merged or published, and nobody waits for a pipe. Names that begin with a dot are left out too.
+    """
+    place = _opened(str(folder), os.O_DIRECTORY)
+    if place is None:
+        return
+    try:
+        for name in sorted(os.listdir(place)):
+            descriptor = None if name.startswith(".") else _opened(name, os.O_NONBLOCK, place)
+            if descriptor is not None and stat.S_ISREG(os.fstat(descriptor).st_mode):
+                with open(descriptor, "rb") as file:
+                    yield name, file
+            elif descriptor is not None:
+                os.close(descriptor)
+    finally:
+        os.close(place)
+
+
+def _opened(path: str, flags: int, place: int | None = None) -> int | None:
+    """A descriptor for reading; None where there is nothing of that kind, or a link."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=place)
+    except OSError as error:
+        if error.errno not in _OTHER_THINGS:
+            raise
+        return None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 import harness
 from harness.errors import StoreError
 from harness.schema.columns import Columns
-from harness.store.files import disk_faults, make_folder, sync_folder
+from harness.store.files import disk_faults, make_folder, plain_files, sync_folder
 from harness.store.index import Index, by_key, keys, last_words
 from harness.store.manifest import Manifest
 from harness.store.run import ARTIFACTS_NAME, GENERATIONS_NAME, MANIFEST_NAME, Run, run_folder
@@ -139,23 +139,27 @@ def _write_records(lines: _Lines, path: Path) -> tuple[int, int]:
 
 def _copy_attachments(lines: _Lines, runs: Sequence[Run], target: Path) -> None:
     """Those of the record that counts, or where it has none those of another attempt at the same."""
-    there = [set(os.listdir(path)) if (path := run.folder / ARTIFACTS_NAME).is_dir() else set() for run in runs]
+    folders = [run.folder / ARTIFACTS_NAME for run in runs]
+    there = [set(os.listdir(path)) if path.is_dir() and not path.is_symlink() else set() for path in folders]
     named = keys(lines.columns.take(np.array(lines.counting, np.int64)))
     for key, counting, group in zip(named, lines.counting, lines.groups, strict=True):
         slug = key.slug
         origins = (lines.origin[row] for row in (counting, *group))
         origin = next((origin for origin in origins if slug in there[origin]), None)
         if origin is not None:
-            shutil.copytree(runs[origin].folder / ARTIFACTS_NAME / slug, target / slug)
+            (target / slug).mkdir(parents=True)
+            for name, file in plain_files(folders[origin] / slug):
+                with (target / slug / name).open("xb") as copy:
+                    shutil.copyfileobj(file, copy)
 
 
 def _copy_generations(runs: Sequence[Run], target: Path) -> None:
     """What models answered, before it was judged. Raises StoreError where two runs have it otherwise."""
     for run in runs:
         folder = run.folder / GENERATIONS_NAME
-        for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        for path in sorted(folder.rglob("*")) if folder.is_dir() and not folder.is_symlink() else ():
             copy = target / path.relative_to(folder)
-            if not path.is_file() or path.name.startswith("."):
+            if not path.is_file() or path.is_symlink() or path.name.startswith("."):
                 continue
             if copy.exists() and copy.read_bytes() != path.read_bytes():
                 raise StoreError(f"{path} differs from that of another run: answers of one model must be of one run")

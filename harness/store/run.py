@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError
 from harness.errors import InputError, StoreError
 from harness.schema import Record
 from harness.shipped import shipped
-from harness.store.files import append_durably, disk_faults, make_folder, sole_writer, write_atomically
+from harness.store.files import append_durably, disk_faults, make_folder, plain_files, sole_writer, write_atomically
 from harness.store.key import Key, encodable
 from harness.store.lines import is_whole, newer_version, set_aside
 from harness.store.manifest import MANIFEST_VERSION, Manifest
@@ -30,6 +30,8 @@ ARTIFACTS_NAME = "artifacts"
 GENERATIONS_NAME = "generations"
 FOLDERS_NAME = "folders.json"
 ARTIFACT_CAP_BYTES = 64 * 1024
+_MOST_READ = 4 * ARTIFACT_CAP_BYTES
+"""Of an attachment; a run that others made may hold longer ones."""
 _SHARD_FILE = re.compile(r"records-(\d+)-of-(\d+)\.jsonl")
 
 
@@ -132,9 +134,10 @@ class Run:
 
     def attachments(self, record: Record) -> dict[str, str]:
         """What a person needs to doubt a record: file name -> text. Empty where nothing was kept."""
-        folder = self.artifacts(record)
-        files = sorted(folder.iterdir()) if folder.is_dir() else []
-        return {path.name: path.read_text("utf-8", "replace") for path in files if not path.name.startswith(".")}
+        if (self.folder / ARTIFACTS_NAME).is_symlink():
+            return {}
+        files = plain_files(self.artifacts(record))
+        return {name: file.read(_MOST_READ).decode("utf-8", "replace") for name, file in files}
 
     def append(self, record: Record, attachments: Mapping[str, str] | None = None) -> None:
         """Adds one record. When this returns, the record and its attachments are on the disk.

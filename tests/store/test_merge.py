@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from harness.errors import StoreError
@@ -140,3 +142,42 @@ def test_lines_are_copied_to_the_letter(tmp_path, make_run, make_record):
     before = b"".join(run.record_files[0].read_bytes() for run in (one, two))
     merge([one, two], "all", root=tmp_path)
     assert (tmp_path / "all" / "records.jsonl").read_bytes() == before
+
+
+def _planted(run_folder, secret):
+    """A run as somebody else might hand it on, and where its links lead."""
+    (secret / "key").write_text("secret")
+    for folder in (run_folder / "artifacts").iterdir():
+        (folder / "build.log").symlink_to(secret / "key")
+        (folder / "endless.log").symlink_to("/dev/zero")
+        os.mkfifo(folder / "pipe.log")
+        (folder / "folder.log").mkdir()
+    (run_folder / "generations").mkdir()
+    (run_folder / "generations" / "answer.txt").symlink_to(secret / "key")
+
+
+def test_links_and_pipes_in_a_run_of_others_bring_nothing_along(tmp_path, make_run, make_record):
+    (tmp_path / "private").mkdir()
+    run = make_run("a", make_record("a.py"), attachments="mine")
+    _planted(run.folder, tmp_path / "private")
+    opened = open_run("a", root=tmp_path)
+    (record,) = opened.records()
+    assert set(opened.attachments(record)) == {"candidate.py"}
+    merged = merge([opened], "both", root=tmp_path)
+    files = [path for path in merged.folder.rglob("*") if path.is_file()]
+    assert all("secret" not in path.read_text() for path in files)
+    assert {path.name for path in files} == {"records.jsonl", "manifest.json", "candidate.py"}
+
+
+@pytest.mark.parametrize("link", ["artifacts", "artifacts/slug"])
+def test_nor_does_a_folder_of_attachments_that_is_a_link(tmp_path, make_run, make_record, link):
+    run = make_run("a", make_record("a.py"), attachments="mine")
+    (folder,) = (run.folder / "artifacts").iterdir()
+    folder = folder if link.endswith("slug") else folder.parent
+    folder.rename(tmp_path / "private")
+    folder.symlink_to(tmp_path / "private")
+    opened = open_run("a", root=tmp_path)
+    (record,) = opened.records()
+    assert opened.attachments(record) == {}
+    merged = merge([opened], "both", root=tmp_path)
+    assert not [path for path in merged.folder.rglob("*") if path.name == "candidate.py"]
