@@ -148,10 +148,8 @@ class Engine(ABC):
         """Judge what a source gives, each under a key of the caller's: keys and what came of them, as they finish.
 
         The source is asked as there is need of more, in the thread that iterates, and gives None where it has nothing
-        at the moment. Left early, the rest is cancelled. Raises what `submit` and its futures raise, and what the
-        source does.
+        at the moment. Left early, the rest is cancelled. Raises what the futures of `submit` and the source raise.
         """
-        self._holder.require()
         tasks, left = iter(source), True
         waiting: dict[Future[Evaluated], tuple[K, bool]] = {}
         finished: queue.SimpleQueue[Future[Evaluated]] = queue.SimpleQueue()
@@ -164,7 +162,8 @@ class Engine(ABC):
                     left, pausing = task is not False, task is None
                     if isinstance(task, tuple):
                         key, ask = task
-                        future = self.submit(ask)
+                        self._holder.require()
+                        future = self._enter(ask, bounded=False)
                         waiting[future] = key, not ask.idle
                         hurried += not ask.idle
                         future.add_done_callback(finished.put)

@@ -227,6 +227,7 @@ def test_whoever_waits_for_its_own_is_never_refused(engines: MakeEngine) -> None
     with pytest.raises(BusyError):
         engine.submit(ask("answer"))
     assert said(engine.evaluate(ask("answer"))) == "of answer"
+    assert [number for number, _ in engine.stream([(3, ask("answer"))])] == [3]
 
 
 def test_a_fault_is_raised_where_it_is_asked_and_the_next_is_judged(engine: FakeEngine) -> None:
