@@ -4,9 +4,9 @@
 
 Each node is a raylet of its own with a session of a fake kind: its verdict is there at once, with attachments as long
 as a real one's. What is left is the driver, placement, messages and Ray. Memory: of the driver and of each actor, after
-a tenth of the submissions and after all. Order: by how many places a submission was overtaken. Overhead: seconds of a
-round trip with nothing else in flight, and CPU seconds of all processes for one submission, each as a share of what a
-submission takes at 60 a minute and node, which is one second. Needs the extra `ray`.
+a tenth of the submissions, half of them and all. Order: by how many places a submission was overtaken. Overhead:
+seconds of a round trip with nothing else in flight, and CPU seconds of all processes for one submission, each as a
+share of what a submission takes at 60 a minute and node, which is one second. Needs the extra `ray`.
 """
 
 import argparse
@@ -139,7 +139,7 @@ def flow(engine: ClusterEngine, submissions: int, watched: list[int]) -> dict[st
     for number, evaluated in engine.stream((number, ask_of(number)) for number in range(submissions)):
         assert evaluated.record.submission.path == f"{number}"
         order.append(number)
-        if len(order) in (submissions // 10, submissions):
+        if len(order) in (submissions // 10, submissions // 2, submissions):
             memory[len(order)] = [round(resident_mb(pid), 1) for pid in watched]
     seconds = time.monotonic() - started
     assert sorted(order) == list(range(submissions))

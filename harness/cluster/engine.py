@@ -83,7 +83,7 @@ class ClusterEngine(Engine):
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._numbers = itertools.count()
         self._news = threading.Condition()
-        self._open: set[Task] = set()
+        self._open: dict[int, Task] = {}
         self._in_flight = 0
         self._stopped = self._is_closed = False
         self._failure: HarnessError | None = None
@@ -161,8 +161,8 @@ class ClusterEngine(Engine):
                 raise SandboxError("this was closed while it was asked: ask again")
             if bounded:
                 self._require_room(len(self._open) - self._in_flight)
-            self._open.add(task)
-        task.future.add_done_callback(lambda future: self._cancelled(task) if future.cancelled() else None)
+            self._open[task.number] = task
+        task.future.add_done_callback(partial(self._ended, task.number))
         self._events.put(partial(self._wait, task))
         return task.future
 
@@ -170,10 +170,11 @@ class ClusterEngine(Engine):
         if self._failure is not None:
             raise self._failure
 
-    def _cancelled(self, task: Task) -> None:
-        """Its caller has gone; in any thread."""
-        task.future.set_running_or_notify_cancel()  # tells `concurrent.futures.wait`
-        self._events.put(partial(self._give_up, task))
+    def _ended(self, number: int, future: "Future[Evaluated]") -> None:
+        """In any thread; where it was cancelled its caller has gone."""
+        if future.cancelled():
+            future.set_running_or_notify_cancel()  # tells `concurrent.futures.wait`
+            self._events.put(partial(self._give_up, number))
 
     # The thread that decides
 
@@ -204,13 +205,13 @@ class ClusterEngine(Engine):
     def _fail(self, error: HarnessError) -> None:
         with self._news:
             self._failure = error
-            left = list(self._open)
+            left = list(self._open.values())
         for task in left:
             self._end(task, error)
 
     def _wait(self, task: Task) -> None:
         """Put it, or put it back, into its line."""
-        if task not in self._open:
+        if task.number not in self._open:
             return
         if self._stopped or task.future.cancelled():
             task.future.cancel()
@@ -226,12 +227,13 @@ class ClusterEngine(Engine):
         )
         self._lines[ask.idle].put(waiting)
 
-    def _give_up(self, task: Task) -> None:
-        if self._lines[task.ask.idle].drop(task.number) is not None:
-            self._leave(task)
+    def _give_up(self, number: int) -> None:
+        for line in self._lines.values():
+            if (task := line.drop(number)) is not None:
+                self._leave(task)
         for member in self._members.values():
-            if task.number in member.flying and member.actor is not None:
-                member.actor.give_up(task.number)
+            if number in member.flying and member.actor is not None:
+                member.actor.give_up(number)
 
     def _stop(self) -> None:
         for line in self._lines.values():
@@ -256,7 +258,7 @@ class ClusterEngine(Engine):
 
     def _leave(self, task: Task) -> None:
         with self._news:
-            self._open.discard(task)
+            self._open.pop(task.number, None)
             self._news.notify_all()
 
     def _noted(self, ask: Ask, fault: HarnessError) -> Evaluated | HarnessError:
