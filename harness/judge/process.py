@@ -323,7 +323,7 @@ class JudgeProcess:
         *,
         free_bytes: int,
         alone: bool,
-        by_name: bool,
+        by_name: Mapping[str, str] | None,
     ) -> "_Found | Failed":
         """What comes of one worker: an early failure, or what the judge finds."""
         settings, emulated = job.settings, BACKENDS[job.kind].emulates
