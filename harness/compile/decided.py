@@ -70,7 +70,7 @@ class Unit:
         """The errors in the compiler's order; None for one whose place is not in the candidate's own text."""
         lines = [line[:_LONGEST_LINE] for line in self.output.splitlines()]
         starts = [index for index, line in enumerate(lines) if _ANY_ERROR.search(line)]
-        return [self._read("\n".join(lines[start:end])) for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        return [self._read("\n".join(lines[start:end])) for start, end in itertools.pairwise([*starts, None])]
 
     @property
     def error(self) -> _Error | None:

@@ -253,3 +253,9 @@ def test_of_sources_that_are_longer_than_any_honest_one_nothing_is_decided(cache
     assert found[0] is not None
     assert found[0].rule == "include"
     assert found[1] is None
+
+
+def test_what_another_tool_than_the_compiler_says_is_left_to_stock() -> None:
+    output = "/tmp/cc1.s: Assembler messages:\n/tmp/cc1.s:3: Fatal error: can't open /etc/passwd for reading"
+    assert rule_of("asm();", output.replace("Fatal error", "Fehler")) is None
+    assert rule_of("asm();", output) is None
