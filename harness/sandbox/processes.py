@@ -12,6 +12,8 @@ from pathlib import Path
 _TICKS = os.sysconf("SC_CLK_TCK")
 # What a mapping's block in smaps begins with, up to its offset: device, inode and path follow.
 _MAPPING = re.compile(r"^[0-9a-f]+-[0-9a-f]+ [-rwxsp]{4} ", re.MULTILINE)
+# The numbers of vfork, clone and clone3.
+_BEGIN_A_CHILD = {"x86_64": (b"58", b"56", b"435"), "aarch64": (b"220", b"435")}
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, ValueError, IndexError)
 
 
@@ -160,8 +162,12 @@ def memory_device() -> int:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a signal has stopped every thread of `pid`, or ended it."""
-    return _are_all_in(pid, "TtZX")
+    """Whether a signal has stopped every thread of `pid`, or ended it, or keeps it from returning from vfork.
+
+    One that waits there for its child cannot be stopped. Where the child is, neither runs before the child goes on, and
+    the signal that is waiting stops the parent then before any code of its own does.
+    """
+    return _are_all_in(pid, "TtZX", waiting_for=_BEGIN_A_CHILD.get(os.uname().machine, ()))
 
 
 def wants_a_core(pid: int) -> bool:
@@ -169,13 +175,22 @@ def wants_a_core(pid: int) -> bool:
     return _are_all_in(pid, "TtZXR")
 
 
-def _are_all_in(pid: int, states: str) -> bool:
+def _are_all_in(pid: int, states: str, waiting_for: tuple[bytes, ...] = ()) -> bool:
+    """Whether every thread is in one of these states, or waits uninterruptibly in one of these system calls."""
     with contextlib.suppress(*_GONE):
         for task in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(*_GONE):
-                if _read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split(maxsplit=1)[0] not in states:
+                state = _read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split(maxsplit=1)[0]
+                if state not in states and not (state == "D" and _system_call(pid, task) in waiting_for):
                     return False
     return True
+
+
+def _system_call(pid: int, task: str) -> bytes:
+    """The number of the system call that a thread waits in; b"" where the kernel does not say."""
+    with contextlib.suppress(OSError):
+        return read_bytes(f"/proc/{pid}/task/{task}/syscall").partition(b" ")[0]
+    return b""
 
 
 def left_its_core(pid: int) -> bool:

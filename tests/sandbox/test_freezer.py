@@ -116,16 +116,33 @@ def test_a_process_that_a_timer_of_its_own_resumes_is_found_out(started):
     assert frozen.ran()
 
 
-def test_a_child_that_its_parent_waits_for_in_vfork_is_stopped_or_the_worker_has_failed(started, monkeypatch):
+def test_a_parent_that_waits_in_vfork_rests_once_its_child_is_stopped(started):
     if os.uname().machine != "x86_64":
         pytest.skip("the number of vfork is that of x86-64")
-    monkeypatch.setattr(freezer, "STOPPING_S", 0.1)
     pid = started(IN_VFORK)
     frozen = Freezer(pid)
-    with pytest.raises(NotStopped, match="did not stop"):
-        frozen.stop()
+    frozen.stop()
     (child,) = processes.descendants(pid)
-    assert processes.is_stopped(child)
+    before = cpu_s(child)
+    time.sleep(0.1)
+    assert cpu_s(child) == before
+    assert not frozen.ran()
+    frozen.resume()
+    time.sleep(0.1)
+    assert cpu_s(child) > before
+
+
+def test_a_parent_that_is_let_go_of_by_vfork_while_it_is_to_rest_runs_none_of_its_code(started):
+    if os.uname().machine != "x86_64":
+        pytest.skip("the number of vfork is that of x86-64")
+    pid = started(IN_VFORK + SPIN)
+    frozen = Freezer(pid)
+    frozen.stop()
+    (child,) = processes.descendants(pid)
+    before = cpu_s(pid)
+    os.kill(child, signal.SIGKILL)
+    time.sleep(0.2)
+    assert cpu_s(pid) - before < 0.05  # of SPIN it would have used 0.2
 
 
 def test_what_is_there_and_was_not_stopped_is_found_out(started):
