@@ -1,4 +1,4 @@
-"""wrong/values (cpu): reads shared memory that other threads write, without a barrier."""
+"""wrong/data-race (cpu): reads shared memory that other threads write, without a barrier."""
 
 import torch
 from torch.utils.cpp_extension import load_inline
