@@ -324,6 +324,7 @@ _BY_REASON = {
     "device": "process of its own",
     "crash": "process of its own",
     "exit": "process of its own",
+    "out-of-bounds": "emulation",
 }
 
 
