@@ -69,6 +69,12 @@ _NORMS_NAMED = """
 NORMS = frozenset(_NORMS_NAMED.split())
 
 
+def writes_in_place(func: Any) -> bool:
+    """Whether an operator of ATen writes into its first argument, by its schema: `torch.Tag.inplace` came with 2.13."""
+    arguments = func._schema.arguments
+    return bool(arguments) and arguments[0].alias_info is not None and arguments[0].alias_info.is_write
+
+
 class InFloat32(TorchDispatchMode):
     """While it is entered, every operator in float64 leaves behind what its float32 rounding would, term after term.
 
@@ -85,12 +91,12 @@ class InFloat32(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = func.overloadpacket.__name__
-        before = [value.clone() for value in args[:1] if torch.Tag.inplace in func.tags and _wide(value)]
+        before = [value.clone() for value in args[:1] if writes_in_place(func) and _wide(value)]
         out = func(*args, **(kwargs or {}))
         first = next((leaf for leaf in leaves(out) if _wide(leaf)), None)
         if first is None or func.is_view or not first.numel() or name in MOVES:
             return out
-        size = self._size(name, func.tags, (*before, *args[len(before) :]), kwargs or {}, out, first)
+        size = self._size(name, func, (*before, *args[len(before) :]), kwargs or {}, out, first)
         if size is None:
             self.understood = False
         else:
@@ -103,10 +109,10 @@ class InFloat32(TorchDispatchMode):
         return torch.randn(like.shape, generator=self._chances[like.device], device=like.device, dtype=torch.float64)
 
     def _size(
-        self, name: str, tags: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any, first: torch.Tensor
+        self, name: str, func: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any, first: torch.Tensor
     ) -> Any:
         """The root mean square of what is added to `first`, an output; None where nobody knows."""
-        plain = name.rstrip("_") if torch.Tag.inplace in tags else name
+        plain = name.rstrip("_") if writes_in_place(func) else name
         if plain in PRODUCTS:
             self.sums = True
             left, right = args[PRODUCTS[plain] : PRODUCTS[plain] + 2]

@@ -23,6 +23,7 @@ from harness.judge.accumulation import (
     of_convolution,
     of_product,
     of_sum,
+    writes_in_place,
 )
 from harness.judge.rounding import mixes
 from harness.judge.tensors import leaves, pieces
@@ -81,7 +82,7 @@ class Jittered(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = func.overloadpacket.__name__
-        plain = name.rstrip("_") if torch.Tag.inplace in func.tags else name
+        plain = name.rstrip("_") if writes_in_place(func) else name
         if func.is_view or name in MOVES or plain in MOVES:
             return func(*args, **(kwargs or {}))
         centred = plain in NORMS or plain in _SPREADS

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.judge.accumulation import EXPLAINED, LEAST, MOVES, InFloat32, scatter
+from harness.judge.accumulation import EXPLAINED, LEAST, MOVES, InFloat32, scatter, writes_in_place
 from harness.judge.tensors import leaves, pieces
 
 _FRACTION_BITS = 52  # of float64
@@ -47,12 +47,6 @@ def mixes(func: Any) -> bool:
     """
     name = func.overloadpacket.__name__
     return not (torch.Tag.pointwise in func.tags or func.is_view or name in MOVES or name.rstrip("_") in MOVES)
-
-
-def writes_in_place(func: Any) -> bool:
-    """Whether an operator of ATen writes into its first argument, by its schema: `torch.Tag.inplace` came with 2.13."""
-    arguments = func._schema.arguments
-    return bool(arguments) and arguments[0].alias_info is not None and arguments[0].alias_info.is_write
 
 
 class Operators(TorchDispatchMode):
