@@ -147,7 +147,7 @@ class InFloat32(TorchDispatchMode):
             return _APPROXIMATION * first.abs() + 2.0**-22
         if plain in _EXPONENTIALS:
             return UNIT * (4 + 2.4 * first.abs().log().abs().nan_to_num_(posinf=0.0)) * first.abs()
-        return 2 * UNIT * first.abs() if torch.Tag.pointwise in tags else None
+        return 2 * UNIT * first.abs() if torch.Tag.pointwise in func.tags else None
 
 
 def _wide(value: Any) -> bool:
