@@ -2,7 +2,8 @@
 
 `--timeout` bounds every one of them. Not covered: importing and constructing, which have `--timeout` alone; emulation,
 which may take any number of times the reference's; a candidate whose source names a compiler that runs on the first
-call only to get more time for one that hangs.
+call only to get more time for one that hangs. What a builder takes for a `load_inline` within a call is added to any
+deadline (`Conversation`).
 """
 
 import re
@@ -17,7 +18,7 @@ FIRST_S = 3.0
 on an idle H200 host, and more beside compilers."""
 _COMPILES = re.compile(
     r"triton|torch\.compile|torch\._dynamo|torch\.jit|inductor|nvrtc|cupy|RawKernel|numba|pycuda|autotune|tilelang|cutlass|"
-    r"cudnn\.benchmark|load_inline|cpp_extension",
+    r"cudnn\.benchmark",
     re.IGNORECASE,
 )
 
