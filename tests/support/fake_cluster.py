@@ -9,6 +9,7 @@ import harness
 from harness.cluster.engine import not_judged
 from harness.cluster.messages import Asked, DeviceSeen, Fault, GivenUp, Opened, Opening, Outcome, Told
 from harness.cluster.nodes import Actor, ActorLost, Cluster, Node
+from harness.controller.reuse import Reuse
 from harness.schema import Environment, Failed
 
 ENVIRONMENT = Environment(harness=harness.__version__, python="3.11", torch="2.13", driver="580")
@@ -22,7 +23,7 @@ def device(**other: str) -> DeviceSeen:
 
 def told(asked: Asked, *, fault: Fault | None = None) -> Told:
     """A verdict that names the submission, or a record of a fault."""
-    ask = asked.ask()
+    ask = asked.ask(Reuse())
     if fault is not None:
         return Told(record=not_judged(ask, fault.error(), device()), attachments={}, fault=fault)
     verdict = Failed(stage="run", reason="exception", detail=f"it says {asked.submission.text}")
