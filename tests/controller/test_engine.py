@@ -94,13 +94,17 @@ def said(evaluated: Evaluated) -> str:
 # Whose turn it is
 
 
-def test_the_urgent_are_first(engine: FakeEngine) -> None:
+def test_the_urgent_are_first(engines: MakeEngine) -> None:
+    engine = engines(builders=8)
     held = engine.submit(ask("hold"))
     assert engine.holding.wait(30)
     engine.build_gate.clear()
     futures = [engine.submit(ask(f"before {n}")) for n in range(4)]
     futures += [engine.submit(ask(name, priority=name)) for name in ("low", "normal", "high")]
     engine.build_gate.set()
+    deadline = time.monotonic() + 30
+    while len(engine._seats._waiting) < len(futures) and time.monotonic() < deadline:
+        time.sleep(0.01)
     engine.gate.set()
     for future in (held, *futures):
         future.result(30)
