@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_cluster import soon
 from serving import FakeBench, MakeEngine, ask, ended, record
 
 from harness.controller.evaluate import Evaluated
@@ -376,16 +377,19 @@ def test_nothing_is_begun_once_it_was_told_to_stop_however_late_its_thread_hears
     with engines() as engine:
         held = ask(engine, "hold")
         assert bench.holding.wait(30)
-        judging, hears, next_news = engine._judging, threading.Event(), engine._next_news
+        judging, next_news = engine._judging, engine._next_news
+        is_deaf, hears = threading.Event(), threading.Event()
 
         def late() -> Any:
+            is_deaf.set()
             assert hears.wait(60)
             return next_news()
 
-        monkeypatch.setattr(engine, "_next_news", late)
         others = [ask(engine, f"answer {n}") for n in range(6)]
-        while len(engine._begun) < 2:
-            threading.Event().wait(0.01)
+        soon(lambda: len(engine._begun) >= 2)
+        monkeypatch.setattr(engine, "_next_news", late)
+        others.append(ask(engine, "answer 6"))  # which its thread hears of, and nothing after
+        assert is_deaf.wait(30)
         engine.stop()
         bench.gate.set()
         assert judging is not None
