@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import torch
 
-from harness.schema.verdict import Reason
+from harness.schema.verdict import Reason, Wrong
 from harness.transport.worker_messages import Raised
 from harness.worker.serve import _kind
 
@@ -55,4 +55,5 @@ def test_a_shortage_has_a_word_of_its_own(error: Exception, kind: str) -> None:
 
 def test_every_word_but_that_of_builds_is_a_reason_of_a_verdict() -> None:
     words = set(get_args(Raised.model_fields["kind"].annotation))
-    assert words - {"build"} <= set(get_args(Reason))
+    assert words - {"build", "data-race"} <= set(get_args(Reason))
+    assert "data-race" in get_args(Wrong.model_fields["reason"].annotation)
