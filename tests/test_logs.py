@@ -129,7 +129,7 @@ def test_all_kinds_of_process_are_seen_and_a_candidate_sees_nothing_of_it(fresh,
     for words in (
         ("controller:", "session on cpu"),
         ("controller:", "zygote", "is ready"),
-        ("judge:", "audit"),
+        ("judge:", "job of"),
         ("worker", "harness.worker.serve:main"),
         ("controller:", "the judge of cpu is ready"),
         (f"[relu.py {sha256[:12]}]", "correct on cpu"),

@@ -220,7 +220,7 @@ def _out_of_scope(unit: Unit) -> str | None:
         return None
     name = found["gcc"] or found["nvcc"]
     line = unit.line()
-    called = re.search(rf"\b{name}\s*(?:<[^;()]{{0,200}}>)?\s*\(", line) or not re.search(rf"\b{name}\b", line)
+    called = re.search(rf"\b{name}\s*+(?:<[^;()]{{0,200}}>\s*+)?\(", line) or not re.search(rf"\b{name}\b", line)
     if called or line.lstrip().startswith("#") or re.search(rf"\busing\b[^;]{{0,200}}\b{name}\b", unit.own):
         return None
     hidden = name not in unit.names.outside and name not in unit.names.of_macros(unit.words)
@@ -348,7 +348,8 @@ def _defined_twice(output: str, objects: Sequence[str], texts: Sequence[str]) ->
     """A symbol that two of the candidate's own objects define is defined twice whatever the headers: a second
     PYBIND11_MODULE beside the one that `functions=` generates, a function that is in two sources.
     """
-    for found in itertools.islice(_TWICE.finditer(output), _MOST_TWICE):
+    lines = (line[:_LONGEST_LINE] for line in output.splitlines())
+    for found in itertools.islice(filter(None, map(_TWICE.search, lines)), _MOST_TWICE):
         symbol, first = found[1], found[2]
         name = re.match(r"(?:[\w:]*::)?(\w+)", symbol)
         if first not in objects or name is None or _OF_HEADERS.match(symbol):

@@ -101,6 +101,9 @@ def evaluate(
         if not noting or (isinstance(error, GivenUpError) and not isinstance(error, DeadlineError)):
             raise
         return noted(draft, error, seat=at)
+    finally:
+        if draft.reuse is not None:
+            draft.reuse.leave(draft.equal, draft)
     return replace(evaluated, unconfirmed=draft.audited and draft.later)
 
 

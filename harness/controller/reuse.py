@@ -64,6 +64,14 @@ class Reuse(Generic[T]):
                 self._changed.wait(_POLL_S)
             on_wait()
 
+    def leave(self, key: str, owner: object) -> None:
+        """`owner` has ended. Where it told nothing, the next one finds out."""
+        with self._changed:
+            entry = self._entries.get(key)
+            if entry is not None and entry.owner() is owner and entry.found is None:
+                del self._entries[key]
+            self._changed.notify_all()
+
     def tell(self, key: str, owner: object, found: T | None) -> None:
         """What `owner` found; None where it is nothing that another may take over, so that the next one finds out."""
         with self._changed:

@@ -92,3 +92,13 @@ def test_keys_are_equal_only_where_all_that_decides_is() -> None:
     }
     assert len(keys) == 5
     assert key_of(candidate, problem, Settings(), "cuda") in keys
+
+
+def test_an_owner_that_left_without_a_word_leaves_the_question_to_the_next_though_it_lives_on():
+    reuse, first, second = Reuse(), Owner(), Owner()
+    assert reuse.ask("key", first) is None
+    reuse.leave("key", first)
+    assert reuse.ask("key", second) is None  # and does not wait for what `first` may still say
+    reuse.tell("key", second, "found")
+    reuse.leave("key", second)
+    assert reuse.ask("key", Owner()) == "found"

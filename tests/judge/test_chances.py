@@ -54,5 +54,5 @@ def test_a_round_of_few_calls_is_verified_whole():
 @pytest.mark.parametrize("rounds", [0, 10, 100_000])
 def test_the_last_call_of_every_round_is_verified(rounds):
     """Work that is not finished when a worker says that it is shows there first."""
-    case = SimpleNamespace(_audit=SimpleNamespace(random=False))
+    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={})
     assert all(4095 in _Case._choose(case, 4096, rounds) for _ in range(50))
