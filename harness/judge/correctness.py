@@ -63,8 +63,7 @@ class Agreement:
     `spread` is the root of the mean squared error of an output in float32, half or bfloat16 over that of its values,
     where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
     float32 where it is larger than float32 arithmetic explains (see `_reduced`). `unstable` is the share of an output's
-    elements that rounding alone moves so far that nothing can be told of them, `moved` what it moves others by at most
-    over the mean size of the output, where `Expected.others` were given.
+    elements that rounding alone moves so far that nothing can be told of them, where `Expected.others` were given.
     """
 
     relative: float = 0.0
@@ -73,7 +72,6 @@ class Agreement:
     spread: float = 0.0
     reduced: float = 0.0
     unstable: float = 0.0
-    moved: float = 0.0
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
@@ -83,7 +81,6 @@ class Agreement:
             max(self.spread, other.spread),
             max(self.reduced, other.reduced),
             max(self.unstable, other.unstable),
-            max(self.moved, other.moved),
         )
 
 
@@ -308,8 +305,7 @@ def _compare_values(
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
-        share, moved = movable.share, movable.most / of.mean if of.mean else 0.0
-        return Agreement(relative, reference_relative, tally.share, spread, reduced, share, moved)
+        return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share)
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):

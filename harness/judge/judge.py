@@ -83,7 +83,7 @@ ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
 trials until so many seconds were spent on it."""
 DOUBT_S, DOUBTS_S = 1.0, 20.0
 """How rounding moves the reference is asked of a call that is out of tolerance for so many seconds of the judge's CPU
-time, of all of them together for so many; then what is known of the kind of contents counts."""
+time, of all of them together for so many: after that a trial is as it was found, and timed calls cannot be told."""
 MOST_KNOWN_ERROR = 0.05
 """What is known of the reference's error over the mean of its outputs widens no tolerance by more than this of it."""
 TRACED_CALLS = 3
