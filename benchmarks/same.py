@@ -243,8 +243,8 @@ def alone(snippets: list[Snippet], around: Surroundings, folder: Path, jobs: int
 def compare_one_by_one(made: list[CudaMutant], around: Surroundings, folder: Path, jobs: int) -> Comparison:
     """Build each as the builder does, by the slim toolchain and, where that takes it, by stock; run both."""
     found = Comparison()
-    readable = readable_folders(around.machine.layout, around.cache)
     visible = slim_tool(around.machine, around.cache, print).visible
+    readable = readable_folders(around.machine.layout, around.cache)  # with the library's, which is there by now
 
     def module(mutant: CudaMutant, toolchain: Toolchain) -> Path | None:
         try:
@@ -359,7 +359,9 @@ def mutations_in_cuda(given: argparse.Namespace, around: Surroundings) -> int:
     print(text)
     if given.out:
         given.out.write_text(f"{text}\n")
-    return 1 if found.slim_only or found.differing else 0
+    if not found.calls:
+        print("nothing was compared: slim took none", file=sys.stderr)
+    return 1 if found.slim_only or found.differing or not found.calls else 0
 
 
 def asked_for(given: argparse.Namespace) -> list[Snippet]:
