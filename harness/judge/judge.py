@@ -95,7 +95,7 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
 def _as_it_is() -> None:
-    """The device is nobody else's anyway, and nobody gives a judgement up."""
+    """The device is free anyway, and no judgement is given up."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Bench:
 
     `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
     before anything is timed, and returns when the device is this judge's alone. `proceed` is called before each trial
-    and between blocks of rounds, and raises where nobody waits for the rest.
+    and between blocks of rounds, and raises where no caller waits for the rest.
     """
 
     device: torch.device
@@ -623,7 +623,7 @@ class _Case:
         started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
-        except torch.OutOfMemoryError:  # what cannot be asked excuses nobody, and is no fault
+        except torch.OutOfMemoryError:  # what cannot be asked excuses nothing, and is no fault
             self._bench.clock.trim()
             return found
         finally:

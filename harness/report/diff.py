@@ -37,7 +37,7 @@ Outcome = Literal[
 ]
 LOST: tuple[Outcome, ...] = ("became wrong", "slower")
 WON: tuple[Outcome, ...] = ("became right", "faster")
-# What nobody wants to read line by line.
+# What is too long to read line by line.
 _COUNTED: tuple[Outcome, ...] = ("same", "unsolved")
 _ORDER: tuple[Outcome, ...] = get_args(Outcome)
 

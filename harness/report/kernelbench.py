@@ -338,7 +338,7 @@ def _timing(record: Record) -> Timing | None:
     return timing if timing and timing.candidate_ms > 0 and timing.reference_ms > 0 else None
 
 
-# A problem that nobody solved has no reference time with us, but must have its place. The analysis looks at the times
+# A problem without a solution has no reference time with us, but must have its place. The analysis looks at the times
 # of correct answers alone; should one of them be untimed, 0 over KernelBench's -1 is a speed-up of 0.
 _NOT_TIMED: Stats = {"mean": 0.0, "std": 0.0, "min": 0.0, "max": 0.0, "num_trials": 0, "hardware": "", "device": ""}
 

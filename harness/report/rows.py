@@ -41,7 +41,7 @@ _Wholes = NDArray[np.int64]
 
 
 class Note(Frozen):
-    """Why a row is not like another: `tag` for a narrow column, `text` for whoever wants to know."""
+    """Why a row is not like another: `tag` for a narrow column, `text` for a reader that wants to know."""
 
     tag: str
     text: str
@@ -119,7 +119,7 @@ class Figures(Frozen):
     """What the answers to a number of problems come to.
 
     `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
-    ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
+    ended in a fault of ours, which is no score: a problem with nothing else is not asked. `compiled` counts those
     that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
     `disturbed` and `audited` those of which that is true, `quick` those timed to a band, `differed` those that stock
     judged otherwise than their fast builds were.
@@ -210,7 +210,7 @@ class Row(Figures):
 class ProblemBest(Frozen):
     """The best answer to one problem in one place (device, precision and baseline), over all rows that asked it there.
 
-    `rank` is the 1-based place of the row that holds it; both are None where nobody solved it. `asked` counts the
+    `rank` is the 1-based place of the row that holds it; both are None where no answer solved it. `asked` counts the
     rows that asked, `solved` those with a correct answer.
     """
 

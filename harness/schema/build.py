@@ -11,7 +11,7 @@ DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
 """The name of a row of `harness.backends`, of this version or of another."""
 ToolchainChoice = Literal["auto", "stock"]
 AuditChoice = Literal["sample", "all", "none"]
-"""Whose verdicts from fast builds are confirmed by stock: those of a random one in twenty, everybody's, nobody's."""
+"""Of which verdicts from fast builds stock is asked as well: of a random one in twenty, of all, of none."""
 
 
 class BuildRequest(Frozen):

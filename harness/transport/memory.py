@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from harness.errors import DeviceError
 from harness.transport.values import TensorValue
 
-# A page of a map that its file no longer has is a SIGBUS for who touches it: no peer may cut the judge's arenas short.
+# To touch a page of a map that its file no longer has is a SIGBUS: no peer may cut the judge's arenas short.
 _PIECE_BYTES = 1 << 30
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _ALIGN = 256  # of a tensor in an arena: what cudaMalloc promises, and enough for every vector load
@@ -81,7 +81,7 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
 
 
 class HostArena:
-    """Shared host memory: a memfd mapped here and wherever its descriptor goes, of a size that nobody can change."""
+    """Shared host memory: a memfd mapped here and wherever its descriptor goes, of a size that cannot be changed."""
 
     shared = True
 
@@ -296,7 +296,7 @@ class CopiedArena:
         self._host.bytes().copy_(self._bytes)
 
     def take(self) -> None:
-        """Copy what was sent last, by whomever, over this process's bytes."""
+        """Copy what was sent last, by either side, over this process's bytes."""
         self._bytes.copy_(self._host.bytes())
 
     def close(self) -> None:
@@ -344,7 +344,7 @@ def _sealed_file(size: int) -> int:
 def sealed_copy(path: str) -> int:
     """A descriptor of memory that holds what the file holds now, for good: neither size nor contents can be changed.
 
-    Whoever gets it shares nothing with the file, or with others that got a copy. Raises OSError.
+    A process that gets it shares nothing with the file, or with others that got a copy. Raises OSError.
     """
     with open(path, "rb") as file:
         copy = os.memfd_create("copy", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

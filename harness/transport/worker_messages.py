@@ -227,7 +227,7 @@ class Done:
     number can be worked out after the clock; 0 where there is none.
 
     `device_ms` is the time between two device events around the round. Of a candidate it is a second opinion, believed
-    by nobody; of the reference it tells what a round costs beyond its calls.
+    by nothing; of the reference it tells what a round costs beyond its calls.
 
     It crosses the wire in a binary form, because nothing of it is parsed before everything of the worker's has
     stopped: the byte 0x01, `device_ms` (float64, NaN for None), the number of tensors of every call (u32), `plain` of
@@ -315,7 +315,7 @@ class KernelTime(Frozen):
 
 
 class Traced(Frozen):
-    """What the profiler saw; `us` is the time of all traced calls. An explanation, believed by nobody."""
+    """What the profiler saw; `us` is the time of all traced calls. An explanation: nothing is decided by it."""
 
     say: Literal["traced"] = "traced"
     us: Duration
