@@ -115,7 +115,7 @@ def read_folder(folder: Path) -> list[Submission]:
 
 
 def _read_named(folder: Path, name: PurePosixPath, model: str) -> Submission:
-    """A file whose own name, or what lies beside it, says what it answers; `model` made it unless these name another."""
+    """A file whose name, or what lies beside it, says what it answers; `model` made it unless these name another."""
     generation = _generation(folder / name)
     place = _place_of(name)
     read = _read(folder / name, name=str(name), place=place if place.model else replace(place, model=model))
