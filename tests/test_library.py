@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from relu import PROBLEM, RIGHT, WRONG
 
 import harness
 from harness import Evaluator, HarnessError, Record, Settings, Submission, evaluate, load_problem
@@ -19,26 +20,6 @@ from harness.library import load_submission
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/library.py"
-PROBLEM = """
-import torch
-
-batch_size = 4
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(batch_size, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
-WRONG = RIGHT.replace("min=0", "max=0")
 QUICK = Settings(timing_s=0)
 
 

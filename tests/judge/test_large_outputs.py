@@ -1,15 +1,14 @@
 """Outputs of more than 2^31 elements, from text to verdict: nothing on the way counts in 32 bits."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from relu import submitted
 
 from harness.catalog import text_problem
 from harness.controller.evaluate import evaluate
 from harness.controller.session import Session, open_session
-from harness.schema import Submission
 from harness.settings import Settings
 
 pytestmark = pytest.mark.slow
@@ -124,8 +123,7 @@ def _free_bytes() -> int:
 
 
 def verdict_of(source: str, session: Session):
-    submission = Submission(path="a.py", sha256=hashlib.sha256(source.encode()).hexdigest(), text=source)
-    return evaluate(submission, text_problem(PROBLEM, name="longer"), session=session).record.verdict
+    return evaluate(submitted(source), text_problem(PROBLEM, name="longer"), session=session).record.verdict
 
 
 def changed(source: str, found: str, put: str) -> str:

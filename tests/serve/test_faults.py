@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from relu import RIGHT
 from serving import MakeEngine, ask, ended
 
 from harness.compile import Builder
@@ -21,7 +22,6 @@ from harness.library import Evaluator
 from harness.serve.engine import Engine, Watcher
 from harness.settings import Settings
 
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
 BUILDS = f"""
 from torch.utils.cpp_extension import load_inline
 

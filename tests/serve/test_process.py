@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from relu import RIGHT
 
 from harness.client import NoVerdict, judge, judge_many
 from harness.sandbox.processes import descendants
 from harness.store import open_run
 
 pytest.importorskip("fastapi")
-
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
 
 
 def answer_that_names_itself(number: int) -> str:
