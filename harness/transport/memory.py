@@ -19,7 +19,7 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from harness.errors import DeviceError
 from harness.transport.values import TensorValue
@@ -44,9 +44,14 @@ def element_size(dtype: str) -> int:
     return found.itemsize
 
 
+ArenaKind = Literal["host", "cuda", "copied"]
+"""What a peer maps: host memory, device memory, or host memory behind device memory of its own (`CopiedArena`)."""
+
+
 class Arena(Protocol):
     """A range of bytes that can be seen as tensors."""
 
+    kind: ArenaKind
     size: int
     shared: bool
     """Whether others see at once what is written into `bytes`."""
@@ -83,6 +88,7 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
 class HostArena:
     """Shared host memory: a memfd mapped here and wherever its descriptor goes, of a size that cannot be changed."""
 
+    kind: ArenaKind = "host"
     shared = True
 
     def __init__(self, size: int, descriptor: int | None = None) -> None:
@@ -201,6 +207,7 @@ def device_bytes(address: int, size: int, device: int) -> Any:
 class DeviceArena:
     """Device memory of the driver's own, mapped here and wherever its descriptor goes."""
 
+    kind: ArenaKind = "cuda"
     shared = True
 
     def __init__(self, size: int, device: int = 0, descriptor: int | None = None) -> None:
@@ -266,6 +273,7 @@ class CopiedArena:
     Each process that has the descriptor sees what another wrote once that one has called `send` and it `take`.
     """
 
+    kind: ArenaKind = "copied"
     shared = False
 
     def __init__(self, size: int, device: Any, descriptor: int | None = None) -> None:

@@ -16,6 +16,7 @@ from harness.errors import ProtocolError
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.record import CompileMode
+from harness.transport.memory import ArenaKind
 from harness.transport.values import Size, Value
 
 Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -48,15 +49,12 @@ class Built(Frozen):
 
 
 class Attach(Frozen):
-    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`.
-
-    "cuda" is device memory, "copied" host memory behind device memory of the worker's own (`CopiedArena`).
-    """
+    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`."""
 
     say: Literal["attach"] = "attach"
     arena: int
     size: Size
-    kind: Literal["host", "cuda", "copied"]
+    kind: ArenaKind
 
 
 class Construct(Frozen):
