@@ -17,6 +17,12 @@ def session():
         yield opened
 
 
+def test_what_is_known_of_a_problem_is_in_the_record_of_a_candidate(session):
+    problem = text_problem(PROBLEM.replace("torch.relu(x)", "torch.zeros_like(x)"))
+    record = evaluate(submitted(RIGHT.replace("x.clamp(min=0)", "x * 0.0")), problem, session=session).record
+    assert record.audit
+
+
 def judged(session, text, problem):
     """The verdict, and whether a worker for the reference was started."""
     phases = []
