@@ -5,7 +5,7 @@
     │  ├─ ProblemError      a problem file that cannot be used
     │  └─ StoreError        a run folder that cannot be read or may not be written
     ├─ BusyError       (3)  so many wait already as may
-    ├─ GivenUpError    (3)  nobody waits for it any more: cancelled
+    ├─ GivenUpError    (3)  no caller waits for it any more: cancelled
     │  └─ DeadlineError     the caller's deadline was over before there was a verdict
     └─ MachineError    (3)  this machine cannot do it: no compiler, no device, a full disk, a process of ours that died
        ├─ ToolchainError    a compiler is missing or broken
@@ -42,7 +42,7 @@ class BusyError(HarnessError):
 
 
 class GivenUpError(HarnessError):
-    """Nobody waits for it any more."""
+    """No caller waits for it any more."""
 
 
 class DeadlineError(GivenUpError):

@@ -114,10 +114,10 @@ class Here:
 
 
 class There:
-    """Asks a `harness serve`, whose queue and store it shares with everybody else. HARNESS_TOKEN is shown to it."""
+    """Asks a `harness serve`, whose queue and store it shares with its other clients. HARNESS_TOKEN is shown to it."""
 
     def __init__(self, url: str) -> None:
-        """Raises InputError for what is no address; whether somebody is there is seen when it is asked."""
+        """Raises InputError for what is no address; whether a server is there is seen when it is asked."""
         if not url.startswith(("http://", "https://")):
             raise InputError(f"{url!r} is no address of a server: give one like {client.DEFAULT_URL}")
         self._url = url

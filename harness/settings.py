@@ -37,10 +37,10 @@ class Settings(Frozen):
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
     timed rounds of one candidate, but for launch-bound ones (docs/judging.md); `timing` is how much they are to tell:
     "quick" ends once the speed-up lies in one band, but for wins, "none" takes no time at all. `baselines` are the
-    forms of the reference to compare with; as written is always one. `trace`: for whom the profiler says which kernels
-    ran. `reject` names flags that turn a correct candidate into a rejected one; InputError where it names none.
-    `audit`: whose verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is emulated
-    as well, and flagged where threads race. `memory_bytes` is what one worker may use of host memory.
+    forms of the reference to compare with; as written is always one. `trace`: of which candidates the profiler says
+    which kernels ran. `reject` names flags that turn a correct candidate into a rejected one; InputError where it names
+    none. `audit`: whose verdicts from fast builds are asked of stock as well. `races`: what a GPU found correct is
+    emulated as well, and flagged where threads race. `memory_bytes` is what one worker may use of host memory.
     """
 
     workload: dict[str, int | float] = Field(default_factory=dict)
@@ -62,7 +62,7 @@ class Settings(Frozen):
 
     @property
     def traced(self) -> TraceWhen:
-        """For whom the profiler runs: for all, where only what it sees tells who is to be rejected."""
+        """Which candidates the profiler runs for: all, where only what it sees tells which are to be rejected."""
         return "always" if "no-custom-kernel" in self.reject else self.trace
 
     @property

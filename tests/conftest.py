@@ -1,7 +1,11 @@
 """What holds for the tests of every room."""
 
 import hashlib
+import os
 from collections.abc import Callable
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: threads of several runs that wait awake take each other's cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest

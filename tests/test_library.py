@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from relu import PROBLEM, RIGHT, WRONG
 
 import harness
 from harness import Evaluator, HarnessError, Record, Settings, Submission, evaluate, load_problem
@@ -19,27 +20,7 @@ from harness.library import load_submission
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/library.py"
-PROBLEM = """
-import torch
-
-batch_size = 4
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(batch_size, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
-WRONG = RIGHT.replace("min=0", "max=0")
-QUICK = Settings(timing_s=0)
+QUICK = Settings(timing="none")
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +117,7 @@ def test_one_evaluator_judges_many_with_the_same_processes(evaluator: Evaluator,
     (tmp_path / "answer.md").write_text(f"So:\n```python\n{WRONG}```\n")
     problem = load_problem(PROBLEM)
     found = [
-        evaluator.evaluate(RIGHT, problem),
+        evaluator.evaluate(RIGHT, problem, settings=Settings(timing_s=0)),
         evaluator.evaluate(tmp_path / "answer.md", PROBLEM),
         evaluator.evaluate(Submission(path="mine", sha256="0" * 64, text=RIGHT, sample=2, model="me"), problem),
         evaluator.evaluate("I am sorry,\nI cannot.", problem),
@@ -252,7 +233,7 @@ def test_a_fork_of_the_caller_cannot_use_it_and_ends_nothing_by_leaving() -> Non
     script = f"""
 import os, sys
 from harness import Evaluator, HarnessError, Settings
-evaluator = Evaluator(device="cpu", settings=Settings(timing_s=0))
+evaluator = Evaluator(device="cpu", settings=Settings(timing="none"))
 print(evaluator.evaluate({RIGHT!r}, {PROBLEM!r}).verdict.kind, flush=True)
 if not os.fork():
     try:
@@ -307,7 +288,8 @@ assert "torch" not in sys.modules
 
 
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
-    script = f"from harness import evaluate\nprint(evaluate({RIGHT!r}, {PROBLEM!r}, device='cpu').verdict.kind)\n"
+    asked = f"evaluate({RIGHT!r}, {PROBLEM!r}, device='cpu', settings=Settings(timing='none'))"
+    script = f"from harness import Settings, evaluate\nprint({asked}.verdict.kind)\n"
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("correct\n", "")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import PROBLEM, Serve, bench, engines, problems, serve
+from relu import PROBLEM, RIGHT
+from serving import Serve, bench, engines, problems, serve
 
 from harness.errors import InputError
 from harness.settings import Settings
@@ -21,7 +22,6 @@ from mcp import Client, StdioServerParameters
 from harness.mcp import Here, There, make_server, page
 
 __all__ = ["bench", "engines", "problems", "serve"]
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
 QUICK = Settings(timing_s=0, audit="none")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 

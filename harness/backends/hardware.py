@@ -18,6 +18,7 @@ from harness.backends.rates import Rates, measure_rates
 from harness.backends.reading import Reading
 from harness.schema.problem import Precision
 from harness.schema.record import Environment
+from harness.transport.memory import Driver
 
 _LOOKS = 5  # how many evictions the median is of
 
@@ -56,6 +57,10 @@ class Hardware:
     def shares_memory(self) -> bool:
         """Whether judge and workers can map each other's memory on this device."""
         return True
+
+    def ipc(self) -> Driver | None:
+        """What opens memory that a worker allocated on the device, by its handle; None where that is the host's."""
+        return None
 
     def wait(self) -> None:
         """Return when what the judge has queued on the device is done."""

@@ -78,7 +78,7 @@ class Commands(click.Group):
 def _leave(ctx: click.Context, message: str, exit_status: int) -> NoReturn:
     from harness.report.escape import plain
 
-    click.echo(f"harness: {plain(message)}", err=True)  # names of files are in it, and nobody knows whose
+    click.echo(f"harness: {plain(message)}", err=True)  # names of files are in it, and their origin is unknown
     ctx.exit(exit_status)
 
 

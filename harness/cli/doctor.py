@@ -260,7 +260,7 @@ def _mend_namespaces() -> str:
 
 
 def find_limits(confinement: "Confinement") -> Finding:
-    """Who bounds a worker's memory and processes."""
+    """What bounds a worker's memory and processes."""
     if "cgroup" in confinement.layers:
         return Finding(name="limits by", state="ok", found="the kernel: a cgroup v2 for each worker")
     why_not = next((one.partition(": ")[2] for one in confinement.missing if one.startswith("cgroup: ")), "not tried")

@@ -157,7 +157,7 @@ ASKING = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the options of `generating` come to, apart from whom to ask."""
+    """What the options of `generating` come to, apart from which server to ask."""
 
     plan: "Plan"
     settings: "GenerationSettings"
@@ -205,7 +205,7 @@ def wanted_of(
 
 
 def server_of(*, base_url: str, key_env: str, deadline_s: float) -> "Server":
-    """Whom to ask. Raises InputError for a URL that is none, or that holds a secret, and where a key is missing."""
+    """The server to ask. Raises InputError for a URL that is none or holds a secret, and where a key is missing."""
     from harness.generate.asking import Server
 
     parts = urlsplit(base_url)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 TIMING_S = 2.0
-"""What the timed rounds may take where nobody says otherwise; that of `Settings`, without importing it."""
+"""What the timed rounds may take unless the user says otherwise; that of `Settings`, without importing it."""
 
 
 class Assignment(click.ParamType[tuple[str, int | float]]):
@@ -154,14 +154,14 @@ _JUDGING: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         type=click.Choice(["never", "faster", "always"]),
         default="never",
         show_default=True,
-        help="For whom the profiler says whose kernels ran, which takes 0.6 to 1.3 s on a GPU; for all with "
+        help="Of which candidates the profiler says whose kernels ran, which takes 0.6 to 1.3 s on a GPU; for all with "
         "--reject no-custom-kernel.",
     ),
     click.option(
         "--reject",
         multiple=True,
         type=Rejectable(),
-        help="Reject who earns this flag: reduced-precision, no-custom-kernel, ...",
+        help="Reject candidates that earn this flag: reduced-precision, no-custom-kernel, ...",
     ),
     click.option(
         "--races",

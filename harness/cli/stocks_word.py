@@ -34,7 +34,7 @@ class StocksWord:
         self._differed += [record.submission.path for flag in record.flags if flag.rule == DIFFERED]
 
     def lines(self) -> list[str]:
-        """Nothing where nobody was asked about."""
+        """Nothing where stock was not asked."""
         lines = [f"stock was asked about {self._asked} of them and agreed"] if self._asked else []
         if self._differed:
             lines = [

@@ -187,7 +187,7 @@ class ClusterEngine(Engine):
                 self._next_event()
         except HarnessError as error:
             self._fail(error)
-        except BaseException as error:  # noqa: BLE001  # whoever waits is told; nobody looks into this thread
+        except BaseException as error:  # noqa: BLE001  # the caller that waits is told; this thread is not looked at
             self._fail(MachineError(f"the cluster cannot be asked any more: {type(error).__name__}: {error}"))
         finally:
             for member in self._members.values():
@@ -359,7 +359,7 @@ class ClusterEngine(Engine):
         if task.tries >= TRIES:
             self._end(task, MachineError(f"{task.tries} times its node was lost, the last {member.name}: {reason}"))
             return
-        with suppress(HarnessError):  # whoever gave it up is seen when it is sent
+        with suppress(HarnessError):  # that it was given up is seen when it is sent
             task.ask.on_phase("")
         self._wait(task)
 

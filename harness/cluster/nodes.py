@@ -39,7 +39,7 @@ class Actor(ABC):
 
     @abstractmethod
     def give_up(self, number: int) -> None:
-        """Nobody waits for it any more. Its future ends all the same."""
+        """No caller waits for it any more. Its future ends all the same."""
 
     @abstractmethod
     def stop(self) -> None:

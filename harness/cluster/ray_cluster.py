@@ -61,7 +61,7 @@ def connect(address: str) -> None:
 
 
 def is_guarded() -> bool:
-    """Whether who joins the cluster that this process has joined needs a token."""
+    """Whether a process needs a token to join the cluster that this one has joined."""
     from ray._private.authentication.authentication_utils import is_token_auth_enabled
 
     return bool(is_token_auth_enabled())

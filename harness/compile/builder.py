@@ -82,7 +82,7 @@ class Builder:
     """Builds for one target with the toolchains of that target. Thread-safe; equal requests compile once.
 
     `arch` is the device's capability ("9.0"), needed for the target "cuda" alone. `inspected` is as in `Machine`.
-    `idle`: its compilers have only the cores that nobody else wants. `on_status` hears of long phases.
+    `idle`: its compilers have only the cores that nothing else wants. `on_status` hears of long phases.
     Raises ToolchainError where torch or the C++ compiler is missing.
     """
 
@@ -252,7 +252,7 @@ def run_plan(
 ) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers side by side, then the linker.
 
-    `final`: nobody is asked after these compilers, so what one of them refuses ends the others.
+    `final`: no other toolchain is asked after these compilers, so what one of them refuses ends the others.
 
     Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
     """

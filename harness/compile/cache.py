@@ -211,7 +211,7 @@ class ArtifactCache:
         folder.chmod(0o555)
 
     def _remove(self, folder: Path) -> None:
-        """Take a folder out of sight first, so that nobody sees half of it."""
+        """Take a folder out of sight first, so that no process sees half of it."""
         doomed = folder
         if folder.parent.name != "work":
             (self.root / "work").mkdir(parents=True, exist_ok=True)
@@ -304,7 +304,7 @@ def _flush(file: Path) -> None:
 
 @contextlib.contextmanager
 def disk_faults(root: Path) -> Iterator[None]:
-    """Turns an OSError from inside into MachineError: a machine that is out of something is nobody's verdict."""
+    """Turns an OSError from inside into MachineError: a machine that is out of something is no verdict."""
     try:
         yield
     except OSError as error:

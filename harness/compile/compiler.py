@@ -32,7 +32,7 @@ _OUT_OF_MEMORY = (
     "std::bad_alloc",
     "Cannot allocate memory",
 )
-# How g++, collect2 and nvcc say that a program of theirs was ended by SIGKILL, which nobody but the kernel sends it.
+# How g++, collect2 and nvcc say that a program of theirs was ended by SIGKILL, which only the kernel sends it.
 _KILLED = re.compile(r"Killed signal terminated program|terminated with signal 9\b|died due to signal 9\b")
 _KILLED_STATUS = (-signal.SIGKILL, 128 + signal.SIGKILL)
 ROOM_BYTES = 256 << 20
@@ -48,7 +48,7 @@ class CompilerRun:
 
     `killed`: it or a program that it started was ended by the kernel, so far as can be told: a candidate may have it
     said. `peak_bytes` is the most memory that one of its processes had. `overfull`: the build wrote more than
-    BUILD_BYTES. `stopped`: it was ended because nobody wants its answer any more.
+    BUILD_BYTES. `stopped`: it was ended because its answer is not wanted any more.
     """
 
     status: int
@@ -90,7 +90,7 @@ def run_compiler(
 ) -> CompilerRun:
     """Run one compiler or linker in `cwd`, all that it may write, for at most `deadline_s` seconds.
 
-    It may read the base system and `readable`. `idle`: it has only the cores that nobody else wants. stdout and stderr
+    It may read the base system and `readable`. `idle`: it has only the cores that nothing else wants. stdout and stderr
     come back together, the head and the tail of them where they are long. It is ended soon after `stop` is set.
     Raises ToolchainError where the program cannot be started: never the candidate's fault.
     """

@@ -274,7 +274,7 @@ def _qualified(unit: Unit) -> str | None:
 
 
 def _function(unit: Unit) -> str | None:
-    """A function of `functions=` that nobody declares: the module that is generated names it at global scope."""
+    """A function of `functions=` that is declared nowhere: the module that is generated names it at global scope."""
     return _out_of_scope(unit) if unit.error and unit.error.file == "binding" else None
 
 

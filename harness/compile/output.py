@@ -1,6 +1,6 @@
 """What a compiler left, taken as from a stranger: it read what a candidate wrote and may have been made to do anything.
 
-What should be a shared object may be a link to any file that we can read, a pipe that nobody writes to, a folder, a
+What should be a shared object may be a link to any file that we can read, a pipe that nothing writes to, a folder, a
 sparse giant, or nothing. It is opened once, never followed and never waited for, and what is kept is what was read from
 that descriptor.
 """

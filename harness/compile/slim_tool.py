@@ -111,7 +111,7 @@ def _open(folder: Path) -> SlimTool | str:
 
 
 def _make(machine: Machine, cache: ArtifactCache, fingerprint: str) -> Path:
-    """Make the tool, or keep the reason why it cannot be made, so that nobody tries again with this torch."""
+    """Make the tool, or keep the reason why it cannot be made, so that it is not tried again with this torch."""
     with disk_faults(cache.root), cache.work_folder() as work:
         failure = _fill(machine, cache, work)
         if failure is not None:

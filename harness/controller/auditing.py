@@ -1,6 +1,6 @@
 """Stock's word on verdicts that were told already.
 
-Of the sample that `--audit sample` draws stock's builds are made behind the others, on cores that nobody else wants
+Of the sample that `--audit sample` draws stock's builds are made behind the others, on cores that nothing else wants
 (`Ask.idle`). What they have built takes its turn on a device between the others, and the record is told once more.
 """
 
@@ -35,7 +35,7 @@ def confirm(
     `on_phase` does, HarnessError where the seat's judge cannot be started again.
 
     Args:
-        idle: build on cores that nobody else wants.
+        idle: build on cores that nothing else wants.
         core, seat: as of `evaluate`.
     """
     stock = stock_draft(submission, problem, settings, session=session)

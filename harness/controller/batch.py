@@ -382,7 +382,7 @@ def require_same_folder(tasks: Sequence[Task], run: Run, folder: Path) -> None:
     """Raises InputError where the run has verdicts on other texts under these names, and not from this folder.
 
     A file that was edited in the folder that the run was fed from is meant to be judged again. One of the same name
-    in another folder is somebody else's answer, and its verdict would take the place of the first.
+    in another folder is another answer, and its verdict would take the place of the first.
     """
     if str(folder.resolve()) in run.folders():
         return

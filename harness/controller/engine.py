@@ -46,7 +46,7 @@ _NEWS_S = 0.1
 
 
 def _untold(name: str) -> None:
-    """Nobody asked for phases."""
+    """No caller asked for phases."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Ask:
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
         reuses: take over the verdict on an equal candidate, where this knows one.
         confirms: ask stock about this verdict on the submission, which was told.
-        idle: build on cores that nobody else wants, behind all others.
+        idle: build on cores that nothing else wants, behind all others.
         device: judge it on the device of this name, on any where None.
         on_phase: told each phase as it begins, and "" where it waits for a device; from a thread of the engine's.
     """

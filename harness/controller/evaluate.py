@@ -248,7 +248,7 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
         return evaluated
     finally:
         if draft.reuse is not None and draft.equal:
-            # A verdict that stock may yet take back is nobody else's.
+            # A verdict that stock may yet take back is not handed on.
             draft.reuse.tell(draft.equal, draft, None if draft.audited and draft.later else evaluated)
 
 

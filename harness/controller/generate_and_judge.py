@@ -197,7 +197,7 @@ class _Live:
             self._end_if_over()
 
     def asking_is_over(self) -> None:
-        """Nobody answers any more, be it that all is done or that the server lets nobody in."""
+        """No answer comes any more, be it that all is done or that the server lets this key not in."""
         with self._lock:
             self._asking_is_over = True
             self._questions = 0

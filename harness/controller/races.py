@@ -5,7 +5,7 @@ from harness.controller.session import OnPhase, Session
 from harness.errors import GivenUpError, HarnessError
 from harness.formats import FORMATS
 from harness.judge.jobs import Job
-from harness.schema import Candidate, Correct, Failed, Flag, Problem, Verdict, Wrong
+from harness.schema import EMULATED, Candidate, Correct, Failed, Flag, Problem, Verdict, Wrong
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.settings import Settings
 
@@ -44,11 +44,11 @@ def _emulated(
     candidate: Candidate, problem: Problem, settings: Settings, *, session: Session, on_phase: OnPhase
 ) -> Verdict:
     def build(request: BuildRequest) -> Artifact | BuildFailure:
-        return session.build("cpu-emulated", request, candidate, choice=settings.toolchain)
+        return session.build(EMULATED, request, candidate, choice=settings.toolchain)
 
     prepared = prepare(
         candidate,
-        "cpu-emulated",
+        EMULATED,
         entry=FORMATS[problem.format].entry,
         zygote=session.zygote,
         build=build,
@@ -56,5 +56,5 @@ def _emulated(
     )
     if prepared.failure is not None:
         return prepared.failure
-    job = Job(problem=problem, source=candidate.source, kind="cpu-emulated", settings=settings)
+    job = Job(problem=problem, source=candidate.source, kind=EMULATED, settings=settings)
     return session.emulating_seat().judge(job, build=build, on_phase=on_phase).verdict

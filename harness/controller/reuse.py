@@ -37,7 +37,7 @@ class _Entry(Generic[T]):
 class Reuse(Generic[T]):
     """What was judged in a session, by key. Thread-safe.
 
-    Whoever asks first owns the key until it tells what it found, or is gone: one that was given up tells nothing.
+    The first that asks owns the key until it tells what it found, or is gone: one that was given up tells nothing.
     """
 
     def __init__(self) -> None:

@@ -338,7 +338,7 @@ class Session:
             raise
         except (OSError, MemoryError) as error:
             raise MachineError(f"a build could not be begun ({error}): see harness doctor") from error
-        except Exception as error:  # noqa: BLE001  # the border to sources that anybody may have written
+        except Exception as error:  # noqa: BLE001  # the border to sources of unknown origin
             detail = f"the sources could not be read: {type(error).__name__}: {error}"[:500]
             outcome = BuildFailure(reason="unsupported", detail=detail, log=traceback.format_exc(), toolchain="none")
         if isinstance(outcome, Artifact):

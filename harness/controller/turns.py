@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 NORMAL = 1
-"""The rank of whoever asks for none: lower ones are more urgent."""
+"""The rank of what asks for none: lower ones are more urgent."""
 
 TimeLeft = Callable[[], float | None]
 """Seconds that may still be waited, None for any; raises what ends the wait."""
@@ -45,7 +45,7 @@ class Turns(Generic[T]):
     def turn(
         self, rank: int = NORMAL, *, fits: Callable[[T], bool] = any_of_them, time_left: TimeLeft = endless
     ) -> Iterator[T]:
-        """One of the things, of those that it fits, once nobody more urgent waits for it.
+        """One of the things, of those that it fits, once nothing more urgent waits for it.
 
         Raises what `time_left` raises, which is asked at once and whenever `look` is called or there is a thing.
         """

@@ -101,7 +101,7 @@ def _opening_angle(draft: Draft, closing: int) -> int | None:
 
 
 def _replace_null_arguments(draft: Draft, after: int) -> None:
-    """NULL is an integer to whoever deduces its type; nullptr converts to the kernel's pointer."""
+    """NULL is an integer where its type is deduced; nullptr converts to the kernel's pointer."""
     opening = draft.after(after - 1)
     closing = None if opening is None else draft.partners.get(opening)
     if opening is None or closing is None:

@@ -67,7 +67,7 @@ class Server:
 
 
 class Watcher:
-    """Who wants to know how it is getting on; this one does not. Called on the thread that asks, `asked` on any."""
+    """Hears how the asking is getting on; this one ignores it. Called on the thread that asks, `asked` on any."""
 
     def asked(self, ask: Ask) -> None:
         """An answer is wanted."""
@@ -116,7 +116,7 @@ class Asking:
         self._from_any_thread(lambda: self._inbox.put_nowait(None))
 
     def abandon(self) -> None:
-        """Ask for nothing more, and hear nobody out."""
+        """Ask for nothing more, and wait for no answer."""
         self._from_any_thread(self._abandon)
 
     def _abandon(self) -> None:
@@ -134,11 +134,11 @@ class Asking:
             if self._loop is None:
                 action()
                 return
-        with contextlib.suppress(RuntimeError):  # the loop is closed: all is over, nobody is there to be told
+        with contextlib.suppress(RuntimeError):  # the loop is closed: all is over, nothing is there to be told
             self._loop.call_soon_threadsafe(action)
 
     async def run(self) -> None:
-        """Ask for everything. Raises InputError where the server lets nobody in, MachineError where it answers nobody,
+        """Ask for everything. Raises InputError where the server refuses the key, MachineError where it is silent,
         and what keeping an answer raises.
         """
         with self._starting:

@@ -16,7 +16,7 @@ from harness.worker.serve import Server
 
 
 def main(descriptor: int, tool: str) -> None:
-    """Serve whoever asks on the descriptor until it hangs up; then the interpreter ends and the tool sums up."""
+    """Serve the peer of the descriptor until it hangs up; then the interpreter ends and the tool sums up."""
     with Channel.from_descriptor(descriptor) as channel:
         channel.send(Ready())
         {"initcheck": ReadServer, "ncu": ProfiledServer}.get(tool, TargetServer)(channel).run()

@@ -58,7 +58,7 @@ _SAMPLE_NAME = re.compile(
 # A line `model_name: gpt-x` at the top level, as yaml.dump writes it; YAML itself is not needed for that.
 _MODEL_NAME = re.compile(r"""^model_name:[ ]+(?P<quote>['"]?)(?P<name>[^'"\n]+)(?P=quote)[ ]*$""", re.MULTILINE)
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
-_MOST_DIGITS = 9  # of a sample's number; longer runs of digits are somebody's hash or time stamp
+_MOST_DIGITS = 9  # of a sample's number; longer runs of digits are a hash or a time stamp
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def read_folder(folder: Path) -> list[Submission]:
 
 
 def _read_named(folder: Path, name: PurePosixPath, model: str) -> Submission:
-    """A file whose own name, or what lies beside it, tells what it answers; `model` made it if neither says who did."""
+    """A file whose name, or what lies beside it, says what it answers; `model` made it unless these name another."""
     generation = _generation(folder / name)
     place = _place_of(name)
     read = _read(folder / name, name=str(name), place=place if place.model else replace(place, model=model))
@@ -132,7 +132,7 @@ def _generation(path: Path) -> Generation | None:
             content = file.read(MAX_FILE_BYTES)
         if pydantic_core.from_json(content)["kind"] != "generation":
             return None
-    except (OSError, InputError, ValueError, TypeError, LookupError):  # no file, no JSON, no object, or somebody else's
+    except (OSError, InputError, ValueError, TypeError, LookupError):  # no file, no JSON, no object, or another tool's
         return None
     try:
         return Generation.model_validate_json(content)
@@ -199,7 +199,7 @@ def _generated_by(folder: Path) -> str:
     try:
         with _open_regular(folder / GENERATION_CONFIG) as file:
             text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
-    except (OSError, InputError):  # not there, or nothing that can be read: then nobody names the model
+    except (OSError, InputError):  # not there, or nothing that can be read: then the model is not known
         return ""
     match = _MODEL_NAME.search(text)
     return match["name"].strip() if match and match["name"] not in ("null", "~") else ""

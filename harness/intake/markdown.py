@@ -137,7 +137,7 @@ def _closed_by(opened: list[_Open], mark: _Mark) -> int | None:
 
 
 def _is_stray(block: _Open, text: str) -> bool:
-    """A bare fence with nothing behind it: somebody's extra closing fence, not a block cut off."""
+    """A bare fence with nothing behind it: an extra closing fence, not a block cut off."""
     return not block.mark.info and not text[block.mark.after :].strip()
 
 

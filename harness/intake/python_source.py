@@ -1,4 +1,4 @@
-"""Reading Python that nobody vouches for: parse it without ever raising, and say what a module defines."""
+"""Reading Python of unknown origin: parse it without ever raising, and say what a module defines."""
 
 import ast
 import threading

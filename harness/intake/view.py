@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.languages.c_source import is_c, without_comments
 
-_LONGEST_CHAIN = 16  # attributes in one dotted name; longer chains are nobody's API and would cost quadratic time
+_LONGEST_CHAIN = 16  # attributes in one dotted name; longer chains are no API and would cost quadratic time
 _BUILTINS = frozenset((*dir(builtins), "__builtins__", "__loader__"))
 _IMPORTERS = {"__import__", "importlib.import_module"}
 

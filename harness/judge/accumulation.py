@@ -111,7 +111,7 @@ class InFloat32(TorchDispatchMode):
     def _size(
         self, name: str, func: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any, first: torch.Tensor
     ) -> Any:
-        """The root mean square of what is added to `first`, an output; None where nobody knows."""
+        """The root mean square of what is added to `first`, an output; None where that is not known."""
         plain = name.rstrip("_") if writes_in_place(func) else name
         if plain in PRODUCTS:
             self.sums = True

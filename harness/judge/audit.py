@@ -1,7 +1,7 @@
 """Audit: whether a problem can tell a right answer from a wrong one, and what one call of it takes.
 
-A problem whose output is constant, does not depend on an input or accepts zeros judges nobody; one that draws random
-numbers can be compared only where both sides drew the same. Such findings go into the record of everybody who is
+A problem whose output is constant, does not depend on an input or accepts zeros judges nothing; one that draws random
+numbers can be compared only where both sides drew the same. Such findings go into the record of every candidate that is
 judged on it.
 """
 
@@ -155,7 +155,7 @@ class _Auditor:
         share = found.unstable if isinstance(found, Agreement) else 0.0
         if share > MOST:
             detail = (
-                f"rounding alone moves {share:.0%} of an output by half of its size or more, whoever computes it: "
+                f"rounding alone moves {share:.0%} of an output by half of its size or more, whatever computes it: "
                 "the tolerance follows it, zeros may pass, and nothing can be learnt from this problem"
             )
             self._find("rounding-noise", "warn", detail)
@@ -190,7 +190,7 @@ class _Auditor:
         return changed
 
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
-        """Answers that nobody had to compute, and that pass on every kind of inputs."""
+        """Answers that need no computing, and that pass on every kind of inputs."""
         self._otherwise = None
         constant = _mapped(self._expected(self._draw(), 1).like, _flat)
         answers: dict[str, _Answer] = {**_TRIVIAL, "a constant": lambda inputs, like: constant}

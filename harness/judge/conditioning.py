@@ -49,7 +49,7 @@ LOST, MOST = 0.5, 0.5
 """Of an element that may be off by this share of its size and the mean nothing can be told, and so of a trial in which
 more than this share of an output is lost."""
 LONGEST = 4096
-"""Nobody adds more terms in one row than this who cares for rounding: of longer sums the noise grows no further."""
+"""No kernel that is meant to be exact adds more terms in one row: of longer sums the noise grows no further."""
 
 _SPREADS = frozenset({"var", "var_mean", "std", "std_mean", "linalg_vector_norm", "norm"})
 _TYPICAL = 1 << 16  # elements that a median is taken of
@@ -67,7 +67,7 @@ class Jittered(TorchDispatchMode):
     """While it is entered, every operator in float64 leaves behind so many `units` of float32 rounding, at random.
 
     Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
-    whose rounding nobody wrote down it is taken to be a few units of the output. The operands of operators named
+    whose rounding is not documented it is taken to be a few units of the output. The operands of operators named
     `coarse` are rounded to tf32 as well, as PyTorch does for convolutions on a GPU.
     """
 

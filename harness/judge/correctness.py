@@ -27,8 +27,8 @@ from typing import Any
 import torch
 
 from harness.judge.conditioning import Movable, Other, forgiven
-from harness.judge.subject import Elsewhere, Opaque
-from harness.judge.tensors import index_of, overlap, pieces, same_bits
+from harness.judge.criteria import Leaf, described, first_broken
+from harness.judge.tensors import index_of, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
@@ -99,10 +99,11 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
     pairs: list[_Pair] = []
     others = tuple(other.outputs for other in expected.others)
     for pair in _pairs(actual, expected.like, expected.exact, others, "output"):
-        unlike = pair if isinstance(pair, Disagreement) else _unlike(*pair)
-        if isinstance(unlike, Disagreement):
-            return unlike
-        assert not isinstance(pair, Disagreement)
+        if isinstance(pair, Disagreement):
+            return pair
+        broken = first_broken("leaf", Leaf(pair[0], pair[1], pair[-1]))
+        if broken is not None:
+            return Disagreement(*broken)
         pairs.append(pair)
     terms = _Terms(tolerance, expected.known_relative, tuple(other.units for other in expected.others))
     for one in pairs:
@@ -144,7 +145,7 @@ class _Terms:
 def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str) -> Iterator[_Pair | Disagreement]:
     if isinstance(like, dict):
         if not isinstance(actual, dict) or actual.keys() != like.keys():
-            yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {_describe(actual)}")
+            yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {described(actual)}")
             return
         for key in like:
             within = tuple(other[key] for other in others)
@@ -152,7 +153,7 @@ def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: st
     elif isinstance(like, list | tuple):
         kind = "list" if isinstance(like, list) else "tuple"
         if not isinstance(actual, list if kind == "list" else tuple) or len(actual) != len(like):
-            yield Disagreement("structure", f"{name} should be a {kind} of {len(like)}, {_describe(actual)}")
+            yield Disagreement("structure", f"{name} should be a {kind} of {len(like)}, {described(actual)}")
             return
         for index, item in enumerate(like):
             within = tuple(other[index] for other in others)
@@ -163,36 +164,6 @@ def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: st
 
 def _as_parts(value: torch.Tensor) -> torch.Tensor:
     return torch.view_as_real(value.resolve_conj())
-
-
-def _describe(actual: Any) -> str:
-    if isinstance(actual, Opaque):
-        return f"and is a {actual.type}"
-    if isinstance(actual, list | tuple):
-        return f"and is a {'list' if isinstance(actual, list) else 'tuple'} of {len(actual)}"
-    if isinstance(actual, dict):
-        return f"and is a dict with the keys {list(actual)}"
-    return f"and is a {'tensor' if isinstance(actual, torch.Tensor) else type(actual).__name__}"
-
-
-def _unlike(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str) -> Disagreement | None:
-    """What of a leaf is not the reference's, whatever its values."""
-    del exact, others
-    if not isinstance(like, torch.Tensor):
-        if type(actual) is not type(like):
-            return Disagreement("structure", f"{name} should be a {type(like).__name__}, {_describe(actual)}")
-        return None
-    if isinstance(actual, Elsewhere):
-        return Disagreement("device", f"{name} lies on {actual.device}, not where the reference's does")
-    if not isinstance(actual, torch.Tensor):
-        return Disagreement("structure", f"{name} should be a plain tensor, {_describe(actual)}")
-    if actual.dtype != like.dtype:
-        return Disagreement("dtype", f"{name} has dtype {_short(actual)} and should have {_short(like)}")
-    if actual.shape != like.shape:
-        return Disagreement("shape", f"{name} has shape {_shape(actual)} and should have {_shape(like)}")
-    if overlap(actual.shape, actual.stride()) and not overlap(like.shape, like.stride()):
-        return Disagreement("structure", f"elements of {name} share memory, and the reference's do not")
-    return None
 
 
 def _compare_leaf(
@@ -226,14 +197,6 @@ def _compare_tensor(
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
         return _compare_values(actual, like, exact, others, name, rtol=rtol, terms=terms)
     return _compare_exactly(actual, like, (exact, *others) if others else (), name)
-
-
-def _short(value: torch.Tensor) -> str:
-    return str(value.dtype).removeprefix("torch.")
-
-
-def _shape(value: torch.Tensor) -> str:
-    return "x".join(str(size) for size in value.shape) or "() (a single number)"
 
 
 def _compare_exactly(

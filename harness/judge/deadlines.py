@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 HOPELESS = 100.0
-"""A call that takes so many times the reference's answers no question that anybody has."""
+"""A call that takes so many times the reference's answers no question worth asking."""
 LEAST_S, LEAST_ON_HOST_S = 2.0, 5.0
 """The least that any round may take, on a device and on a host, whose cores others use too."""
 FIRST_S = 3.0

@@ -21,7 +21,7 @@ from harness.errors import MachineError
 FOLDER = Path("/tmp/kernel-harness-devices")
 LONGEST_WAIT_S = 1800.0
 """What timing may take elsewhere before it is called a fault. Tuning a compiled baseline takes minutes."""
-_POLL_S = (0.02, 0.06)  # drawn anew each time, so that those who wait do not follow each other in step
+_POLL_S = (0.02, 0.06)  # drawn anew each time, so that judges that wait do not follow each other in step
 _LONGEST_PID = 20
 
 OnWait = Callable[[int | None], None]
@@ -39,7 +39,7 @@ class DeviceLock:
         """Have the device until `release`; the seconds that were waited for it, 0 where it was free.
 
         `on_wait` is told the pid of the process that has it, None where that is not known yet, whenever that changes.
-        Raises MachineError where nobody gives it back within `longest_s`, or the lock's file cannot be used.
+        Raises MachineError where it is not given back within `longest_s`, or the lock's file cannot be used.
         """
         if self._held is not None:
             return 0.0
@@ -71,7 +71,7 @@ class DeviceLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.path.samestat(os.fstat(descriptor), os.stat(self._path)):
-                raise BlockingIOError  # somebody has cleaned up: the lock is on another file now
+                raise BlockingIOError  # the folder was cleaned up: the lock is on another file now
             os.ftruncate(descriptor, 0)
             os.write(descriptor, str(os.getpid()).encode())
         except (BlockingIOError, FileNotFoundError):

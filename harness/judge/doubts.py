@@ -192,18 +192,18 @@ COPIED_MEMORY = Flag(
     detail="the driver shares no device memory between processes, so the candidate's process copied its outputs to the "
     "host after the clock had stopped: what it still owed then would not show in its time",
 )
-"""These are raised by who holds the device, and can look at it once the candidate is gone."""
+"""These are raised by the judge's process, which holds the device and can look at it once the candidate is gone."""
 
 
 def _flag(rule: JudgeFlag, severity: Severity, detail: str) -> Flag:
     return Flag(rule=rule, severity=severity, detail=detail)
 
 
-# ---- who did the work ------------------------------------------------------------------------------------------------
+# ---- whose work it was -----------------------------------------------------------------------------------------------
 
 
 def profile_of(trace: Trace, source: str) -> Profile | None:
-    """What a trace says of who did the work; None for one without any time.
+    """What a trace says of whose work it was; None for one without any time.
 
     A kernel is the candidate's where its source defines that name, or where it looks like no library's. On a CPU the
     trace names torch's operators, and the candidate did what they did not.

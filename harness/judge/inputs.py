@@ -51,7 +51,7 @@ STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "ties": _ties,
     "huge": _huge,
 }
-"""Values of a tensor's shape, in float32, which has arithmetic for everybody: an 8-bit float has none."""
+"""Values of a tensor's shape, in float32, which has arithmetic everywhere: an 8-bit float has none."""
 
 
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:

@@ -108,7 +108,7 @@ class Proceed(_OfAJob):
 
 
 class GiveUp(_OfAJob):
-    """Nobody waits for this job any more. Answer: `GaveUp`."""
+    """No caller waits for this job any more. Answer: `GaveUp`."""
 
     say: Literal["give-up"] = "give-up"
 

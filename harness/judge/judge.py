@@ -25,6 +25,7 @@ from harness.judge.correctness import (
     all_finite,
     compare,
 )
+from harness.judge.criteria import Call, Evidence, first_broken
 from harness.judge.failure import RaceFound, SubjectFailed
 from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
 from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
@@ -95,7 +96,7 @@ _TEMPORARIES = 3 << 30  # what comparing takes, and three processes' contexts
 
 
 def _as_it_is() -> None:
-    """The device is nobody else's anyway, and nobody gives a judgement up."""
+    """The device is free anyway, and no judgement is given up."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Bench:
 
     `arena_copies` is how often what lies in the sets takes device memory while two subjects are timed. `take` is called
     before anything is timed, and returns when the device is this judge's alone. `proceed` is called before each trial
-    and between blocks of rounds, and raises where nobody waits for the rest.
+    and between blocks of rounds, and raises where no caller waits for the rest.
     """
 
     device: torch.device
@@ -454,19 +455,26 @@ class _Case:
         return self._sets
 
     def _check_memory(self, sets: InputSets, contents: Contents, trial: str, slot: int = 0) -> None:
-        assert self._oracle is not None
-        if not sets.red_zones_intact(slot):
-            detail = "wrote outside of its tensors: the bytes between the inputs were changed"
-            raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
-        if not self._oracle.changes_inputs and not sets.unchanged(slot, self._inputs(contents, sets, slot)):
-            detail = "changed its inputs in place, which the reference does not"
-            raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
+        self._hold_to_criteria("memory", sets, trial, slot=slot, inputs=lambda: self._inputs(contents, sets, slot))
 
     def _check_aliases(self, sets: InputSets, outputs: list[Any], trial: str) -> None:
+        self._hold_to_criteria("outputs", sets, trial, outputs=outputs)
+
+    def _hold_to_criteria(
+        self,
+        evidence: Evidence,
+        sets: InputSets,
+        trial: str,
+        *,
+        slot: int = 0,
+        inputs: Callable[[], list[Any]] = list,
+        outputs: Sequence[Any] = (),
+    ) -> None:
         assert self._oracle is not None
-        if not self._oracle.aliases_inputs and any(sets.holds(leaf) for leaf in leaves(outputs) if leaf.numel()):
-            detail = "returned its input, or a view of it, where the reference returns memory of its own"
-            raise _WrongAnswer(Wrong(reason="aliased-input", detail=detail, trial=trial))
+        call = Call(sets, slot, inputs, list(outputs), self._oracle.changes_inputs, self._oracle.aliases_inputs)
+        broken = first_broken(evidence, call)
+        if broken is not None:
+            raise _WrongAnswer(Wrong(reason=broken[0], detail=broken[1], trial=trial))
 
     def _hold_all(self, outputs: list[Any], expected: Expected, asked: "_Asked") -> Agreement:
         """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
@@ -623,7 +631,7 @@ class _Case:
         started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
-        except torch.OutOfMemoryError:  # what cannot be asked excuses nobody, and is no fault
+        except torch.OutOfMemoryError:  # what cannot be asked excuses nothing, and is no fault
             self._bench.clock.trim()
             return found
         finally:

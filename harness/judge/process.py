@@ -507,7 +507,7 @@ class JudgeProcess:
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
-            device=self._device,
+            hardware=self._hardware,
             init_arguments=problem.init_arguments(),
             precision=settings.precision,
             call_s=max(settings.timeout_s, _COMPILING_S) if compile_mode else settings.timeout_s,
@@ -522,7 +522,7 @@ class JudgeProcess:
         if BACKENDS[job.kind].emulates:
             return None
         compiles = compiles_when_called(job.source)
-        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._device.type == "cuda")
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._hardware.apart)
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:

@@ -32,7 +32,7 @@ MOSTLY = 0.99
 places none may tell."""
 _FEWEST_SHARE = 0.95
 """So much of an output must lie in the words that were read, if it is laid out otherwise than those they were read of:
-of what is left nobody looks at anything, and a candidate may choose what that is."""
+of what is left nothing is looked at, and a candidate may choose what that is."""
 _ROOM = 1.5
 """Outputs whose sizes depend on their inputs may be so much larger than the one described last."""
 

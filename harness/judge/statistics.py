@@ -11,6 +11,8 @@ from harness.schema.record import Interval
 RESAMPLES = 2000
 SAME = 0.01
 """Two times closer than this are called the same: the harness's own repeatability."""
+PERCENTILES = (2.5, 97.5)
+"""The ends of a bootstrap interval: 95% of what is resampled lies between them."""
 
 
 Samples = Sequence[float]
@@ -24,7 +26,7 @@ def median(values: Samples) -> float:
 
 
 def quartile(values: Samples) -> float:
-    """The lower one, which others on the machine, who can only make a round longer, touch the least."""
+    """The lower one: other programs on the machine can only make a round longer, and touch it the least."""
     return float(np.percentile(values, 25))
 
 
@@ -64,7 +66,7 @@ def _medians(values: Samples, generator: np.random.Generator) -> np.ndarray[Any,
 
 
 def _interval(value: float, resampled: np.ndarray[Any, np.dtype[np.float64]]) -> Interval:
-    low, high = np.percentile(resampled, [2.5, 97.5])
+    low, high = np.percentile(resampled, PERCENTILES)
     return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
 
 
@@ -89,7 +91,7 @@ def product_of_ratios(*pairs: tuple[Samples, Samples], seed: int = 0) -> Interva
         picks = generator.integers(0, len(ratios), size=(RESAMPLES, len(ratios)))
         resampled += np.median(ratios[picks], axis=1)
         value += float(np.median(ratios))
-    low, high = np.percentile(resampled, [2.5, 97.5])
+    low, high = np.percentile(resampled, PERCENTILES)
     return Interval(value=math.exp(value), low=math.exp(min(float(low), value)), high=math.exp(max(float(high), value)))
 
 

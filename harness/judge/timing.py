@@ -250,7 +250,7 @@ def measure(
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw.
     `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
-    nobody waits for the rest. Raises `SubjectFailed` where a subject fails.
+    no caller waits for the rest. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
         clock = _Clock(candidate, base, draw, device, verify, intact, choose)
@@ -746,9 +746,9 @@ class _Clock:
     def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> "_Timed | None":
         """Show `slots`, evict, say go, wait, stop. None where it ran while it was stopped, with what it saw then.
 
-        On a device what was queued before sees contents whoever is stopped: they are shown while the clock runs, to a
-        worker that is awake. On a host nothing follows the judge's copy while all tasks are stopped, which takes as
-        long as a call may: there the clock starts once it is done, and the worker is woken while it runs.
+        On a device what was queued before sees contents though the worker is stopped: they are shown while the clock
+        runs, to a worker that is awake. On a host nothing follows the judge's copy while all tasks are stopped, which
+        takes as long as a call may: there the clock starts once it is done, and the worker is woken while it runs.
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets

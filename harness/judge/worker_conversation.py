@@ -133,7 +133,7 @@ class Conversation:
             raise SubjectFailed("timeout", f"no answer within {seconds:g} s ({during})", exit_.log) from None
         if frame.descriptors:
             frame.close()
-            raise SubjectFailed("protocol", "sent a descriptor that nobody asked for", self._end().log)
+            raise SubjectFailed("protocol", "sent a descriptor that was not asked for", self._end().log)
         return frame
 
     def _message(self, frame: Frame) -> Answer:

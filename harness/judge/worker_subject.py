@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from harness.backends.hardware import Hardware
 from harness.errors import DeviceError, SandboxError
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
@@ -35,7 +36,7 @@ from harness.judge.worker_conversation import Conversation
 from harness.sandbox import NotStopped
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
-from harness.transport.memory import CopiedArena, Driver, HostArena, device_bytes, element_size, view
+from harness.transport.memory import Arena, CopiedArena, HostArena, device_bytes, element_size, view
 from harness.transport.values import (
     FloatValue,
     MappingValue,
@@ -92,7 +93,7 @@ class WorkerSubject:
         self,
         conversation: Conversation,
         *,
-        device: torch.device,
+        hardware: Hardware,
         init_arguments: list[Any],
         precision: Precision = "fp32",
         call_s: float,
@@ -105,16 +106,17 @@ class WorkerSubject:
 
         `deadlines` are those of rounds; `call_s` bounds them where there are none.
 
-        `core` is the CPU that the model is called on in timed rounds.
+        `hardware` is the device that the judge holds and the worker computes on. `core` is the CPU that the model is
+        called on in timed rounds.
         """
         self._talk = conversation
-        self._device = device
+        self._hardware, self._device, self._apart = hardware, hardware.device, hardware.apart
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
         self._compile_mode, self._core = compile_mode, core
         self._deadlines, self._was_called = deadlines, False
-        self._spin_s = _SPIN_S if device.type == "cuda" else 0.0
+        self._spin_s = _SPIN_S if self._apart else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
         self._has_contents = False
@@ -131,7 +133,7 @@ class WorkerSubject:
         self._opened: dict[str, Allocation] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
-        self._driver = Driver() if device.type == "cuda" else None
+        self._driver = hardware.ipc()
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
 
@@ -187,11 +189,11 @@ class WorkerSubject:
         """On a device what is gathered next counts; on the host nothing is over before all tasks rest."""
         with _blamed():
             self._freezer.halt()
-            if self._device.type != "cuda":
+            if not self._apart:
                 self._freezer.settle()
 
     def settle(self) -> None:
-        if self._freezer.holds and self._device.type == "cuda":
+        if self._freezer.holds and self._apart:
             with _blamed():
                 self._freezer.settle()
 
@@ -209,7 +211,7 @@ class WorkerSubject:
     def wake(self) -> None:
         self._thaw()
         self._give_contents()
-        if self._device.type == "cuda":  # on the CPU a waiting worker would take a core from the judge
+        if self._apart:  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
     def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
@@ -217,7 +219,7 @@ class WorkerSubject:
         self._has_contents = False
         self._gathered, self._kept = None, {}
         request = Go(slots=tuple(slots), seed=seed, order=order)
-        gathers = hold and self._device.type == "cuda" and self._copied_arena() is None
+        gathers = hold and self._apart and self._copied_arena() is None
         layouts = list(self._layouts.values()) if gathers else []
         places = [self._places(layout, len(slots)) for layout in layouts]
         started = time.monotonic()
@@ -234,8 +236,8 @@ class WorkerSubject:
                 gather(self._done.addresses, layout, at, allocations)
                 for layout, at in zip(layouts, places, strict=True)
             ]
-            torch.cuda.synchronize()
-        device_ms = self._done.device_ms if self._device.type == "cuda" else None
+            self._hardware.wait()
+        device_ms = self._done.device_ms if self._apart else None
         return Round(time.monotonic() - started, len(slots), device_ms)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
@@ -278,7 +280,7 @@ class WorkerSubject:
         assert self._done is not None
         if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
             return
-        if self._device.type == "cuda":
+        if self._apart:
             self._kept = {call: self._of_gathered(call) for call in calls}
             return
         whole = sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) <= _SNAPSHOT_BYTES
@@ -323,7 +325,7 @@ class WorkerSubject:
             return
         _, sets, base = self._sets
         self._mappings = [Mapping(base, base + sets.arena.size, 0)]
-        if isinstance(sets.arena, HostArena):
+        if sets.arena.kind == "host":
             with suppress(OSError):
                 descriptor = sets.arena.descriptor()
                 try:
@@ -345,14 +347,14 @@ class WorkerSubject:
     def survey(self, calls: Sequence[int]) -> None:
         if self._copied_arena() is not None:
             return
-        if self._device.type != "cuda":
+        if not self._apart:
             self._described(calls[-1:])  # what lies on the host can be read wherever it is
             return
         answer = self._described(calls)
         with _as_described():
             for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
                 size = leaf.span * element_size(leaf.dtype)
-                if leaf.elements and leaf.device == "cuda" and self._in_sets(leaf.offset, size) is None:
+                if leaf.elements and leaf.device == self._device.type and self._in_sets(leaf.offset, size) is None:
                     entry = self._entry(leaf.offset, size, answer.handles)
                     assert entry is not None
                     self._open(entry)
@@ -380,7 +382,7 @@ class WorkerSubject:
         verified, so that no round may be repeated for it.
         """
         size = sum(leaf.span * element_size(leaf.dtype) for leaf in tensors(output))
-        if size > self._memory_bytes and self._device.type != "cuda":  # of addresses that are reserved, not of memory
+        if size > self._memory_bytes and not self._apart:  # of addresses that are reserved, not of memory
             raise ValueError(f"outputs of {size} bytes, more than a worker may have")
         mine = sorted((leaf.dtype, leaf.shape) for leaf in tensors(output))
         if like is not None and mine != sorted(_form(leaf) for leaf in leaves(like)):
@@ -451,12 +453,11 @@ class WorkerSubject:
 
     # ---- sharing -----------------------------------------------------------------------------------------------
 
-    def _attach(self, arena: Any) -> tuple[int, int]:
+    def _attach(self, arena: Arena) -> tuple[int, int]:
         self._arenas += 1
-        kind: Any = "host" if isinstance(arena, HostArena) else "copied" if isinstance(arena, CopiedArena) else "cuda"
         descriptor = arena.descriptor()
         try:
-            request = Attach(arena=self._arenas, size=arena.size, kind=kind)
+            request = Attach(arena=self._arenas, size=arena.size, kind=arena.kind)
             answer = self._talk.ask(request, Attached, descriptors=[descriptor])
         finally:
             os.close(descriptor)
@@ -526,7 +527,7 @@ class WorkerSubject:
         found = max(whole, key=lambda one: one.data.numel(), default=None)
         if found is None:
             raise SubjectFailed("protocol", "an output could not be read, or lay otherwise, when the clock stopped")
-        if source is None and found.source.mapped is not None and self._device.type != "cuda":
+        if source is None and found.source.mapped is not None and not self._apart:
             raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
         if source is not None:  # seen where it lies, so that it shows what it is: an input
             if not found.unchanged():
@@ -544,7 +545,7 @@ class WorkerSubject:
 
     def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
         """The device allocation that holds an output; None on the host."""
-        if self._device.type != "cuda":
+        if not self._apart:
             return None
         for entry in handles:
             if entry.base <= address and address + size <= entry.base + entry.size:
@@ -607,7 +608,7 @@ class WorkerSubject:
 
     def _close(self, handle: str) -> None:
         assert self._driver is not None
-        torch.cuda.synchronize()
+        self._hardware.wait()
         self._driver.close_ipc(self._opened.pop(handle).raw.data_ptr())
 
     def _close_opened(self) -> None:

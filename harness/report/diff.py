@@ -15,7 +15,7 @@ from harness.report.escape import one_cell
 from harness.report.leaderboard import ratio_text
 from harness.report.metrics import Estimate, bootstrap, geometric_means, paired_p, ratio_of_speedups
 from harness.report.rows import BASELINES, SURE_P
-from harness.schema import Frozen, Interval, Record
+from harness.schema import EMULATED, Frozen, Interval, Record
 from harness.schema.columns import Columns
 
 SAME = 0.01
@@ -37,7 +37,7 @@ Outcome = Literal[
 ]
 LOST: tuple[Outcome, ...] = ("became wrong", "slower")
 WON: tuple[Outcome, ...] = ("became right", "faster")
-# What nobody wants to read line by line.
+# What is too long to read line by line.
 _COUNTED: tuple[Outcome, ...] = ("same", "unsolved")
 _ORDER: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -158,7 +158,7 @@ def _answers(side: Side, baseline: str, *, by_model: bool) -> dict[_Question, _A
     columns = side.columns
     speedups = columns.speedups(baseline)
     speed = speedups[:, 0]
-    emulated = columns.device.codes == columns.device.code("cpu-emulated")
+    emulated = columns.device.codes == columns.device.code(EMULATED)
     correct = columns.verdict.codes == columns.verdict.code("correct")
     fault = columns.verdict.codes == columns.verdict.code("infrastructure")
     usable = correct & ~emulated & np.isfinite(speed) & (speed > 0)

@@ -23,6 +23,7 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.schema import (
+    EMULATED,
     Baseline,
     BaselineName,
     Correct,
@@ -50,7 +51,7 @@ _NOT_COMPILED = {("load", "syntax"), ("load", "missing"), ("load", "compile")}
 _STAGES_BEFORE_LOAD = {"extract", "screen", "build"}
 _INDENT = 4 * " "
 _RESULT_DEPTH = 2  # a result stands in a list in an object
-_ON_THE_HOST = ("cpu", "cpu-emulated")
+_ON_THE_HOST = ("cpu", EMULATED)
 
 Stats = dict[str, float | int | str]
 
@@ -327,18 +328,18 @@ def _metadata(record: Record) -> dict[str, Any]:
 
 
 def _hardware(record: Record) -> str:
-    emulated = record.device.kind == "cpu-emulated"
+    emulated = record.device.kind == EMULATED
     return f"{record.device.name} (CUDA emulated)" if emulated else record.device.name
 
 
 def _timing(record: Record) -> Timing | None:
     """None where nothing may be said about time: only a correct answer has one, and an emulated one has none."""
-    usable = isinstance(record.verdict, Correct) and record.device.kind != "cpu-emulated"
+    usable = isinstance(record.verdict, Correct) and record.device.kind != EMULATED
     timing = record.timing if usable else None
     return timing if timing and timing.candidate_ms > 0 and timing.reference_ms > 0 else None
 
 
-# A problem that nobody solved has no reference time with us, but must have its place. The analysis looks at the times
+# A problem without a solution has no reference time with us, but must have its place. The analysis looks at the times
 # of correct answers alone; should one of them be untimed, 0 over KernelBench's -1 is a speed-up of 0.
 _NOT_TIMED: Stats = {"mean": 0.0, "std": 0.0, "min": 0.0, "max": 0.0, "num_trials": 0, "hardware": "", "device": ""}
 

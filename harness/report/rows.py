@@ -25,7 +25,7 @@ from harness.report.metrics import (
     pass_at_k_of_each,
     spread,
 )
-from harness.schema import BaselineName, DeviceKind, Frozen, Interval, Record
+from harness.schema import EMULATED, BaselineName, DeviceKind, Frozen, Interval, Record
 from harness.schema.columns import Coded, Columns
 from harness.schema.problem import Precision
 from harness.schema.record import weakens
@@ -41,7 +41,7 @@ _Wholes = NDArray[np.int64]
 
 
 class Note(Frozen):
-    """Why a row is not like another: `tag` for a narrow column, `text` for whoever wants to know."""
+    """Why a row is not like another: `tag` for a narrow column, `text` for a reader that wants to know."""
 
     tag: str
     text: str
@@ -119,7 +119,7 @@ class Figures(Frozen):
     """What the answers to a number of problems come to.
 
     `problems` were asked, `unanswered` of them have no record. `submissions` counts what was judged, `unjudged` what
-    ended in a fault of ours, which scores nobody: a problem with nothing else is not asked. `compiled` counts those
+    ended in a fault of ours, which is no score: a problem with nothing else is not asked. `compiled` counts those
     that got past the build, `flagged` those with a doubt of severity warn or reject, `reduced`, `unisolated`,
     `disturbed` and `audited` those of which that is true, `quick` those timed to a band, `differed` those that stock
     judged otherwise than their fast builds were.
@@ -210,7 +210,7 @@ class Row(Figures):
 class ProblemBest(Frozen):
     """The best answer to one problem in one place (device, precision and baseline), over all rows that asked it there.
 
-    `rank` is the 1-based place of the row that holds it; both are None where nobody solved it. `asked` counts the
+    `rank` is the 1-based place of the row that holds it; both are None where no answer solved it. `asked` counts the
     rows that asked, `solved` those with a correct answer.
     """
 
@@ -308,7 +308,7 @@ def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[_Ran
     columns = _settled_devices(judged.columns)
     for rows in _groups((columns.model, columns.device, columns.device_name, columns.precision)):
         group = columns.take(rows)
-        emulated = group.device[0] == "cpu-emulated"
+        emulated = group.device[0] == EMULATED
         timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}
         for baseline in sorted(timed, key=BASELINES.index) or ["eager"]:
             titles = judged.unanswered.get(group.model[0], frozenset())
@@ -322,7 +322,7 @@ def _settled_devices(columns: Columns) -> Columns:
     Without a GPU an answer that names CUDA is `cpu-emulated` and one that names nothing, because it is empty or breaks
     off, is `cpu`: by themselves those would be a row, and neither row a score.
     """
-    kinds = np.array([columns.device.code("cpu"), columns.device.code("cpu-emulated")])
+    kinds = np.array([columns.device.code("cpu"), columns.device.code(EMULATED)])
     if (kinds < 0).any():
         return columns
     built, device = compiled(columns), columns.device.codes.copy()
@@ -369,7 +369,7 @@ class _Answers:
         speedup = columns.speedups(baseline)
         value = speedup[:, 0]
         nothing = ~correct | ~np.isfinite(value) | (value <= 0)
-        if len(columns) and columns.device[0] == "cpu-emulated":
+        if len(columns) and columns.device[0] == EMULATED:
             nothing[:] = True
         speedup[nothing] = np.nan
         return cls(
@@ -385,7 +385,7 @@ class _Answers:
 
     @property
     def emulated(self) -> bool:
-        return len(self.columns) > 0 and self.columns.device[0] == "cpu-emulated"
+        return len(self.columns) > 0 and self.columns.device[0] == EMULATED
 
     @property
     def timed(self) -> _Bools:
@@ -745,7 +745,7 @@ def _notes(row: Row, answers: _Answers) -> Iterator[Note]:
 def _notes_on_how(row: Row, answers: _Answers) -> Iterator[Note]:
     """How they were judged."""
     judged = row.submissions
-    if row.device == "cpu-emulated":
+    if row.device == EMULATED:
         yield Note(tag="emulated", text="CUDA emulated on the CPU: correctness only, no speed-ups")
     if row.baseline != "eager":
         yield Note(tag=f"vs {row.baseline}", text=f"speed-ups are over torch.compile ({row.baseline})")
@@ -777,7 +777,7 @@ def _notes_on_what(row: Row, answers: _Answers) -> Iterator[Note]:
         yield Note(tag="doubts", text=sure)
     if row.rejected:
         yield Note(tag=f"{row.rejected} rejected", text=f"{_of(row.rejected, judged)} rejected")
-    if untimed and row.device != "cpu-emulated":
+    if untimed and row.device != EMULATED:
         yield Note(tag=f"{untimed} untimed", text=f"{untimed} correct but not timed")
     if row.unjudged:
         text = f"{row.unjudged} not judged through a fault of ours, to be tried again"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from harness.report.escape import csv_cell
 from harness.report.rows import BASELINES
-from harness.schema import Failed, Infrastructure, Interval, Record, Rejected, Wrong
+from harness.schema import EMULATED, Failed, Infrastructure, Interval, Record, Rejected, Wrong
 
 _FIRST = (
     "run", "model", "problem", "level", "submission", "sample", "turn", "sha256", "problem_sha256", "device",
@@ -90,7 +90,7 @@ def _why(record: Record) -> tuple[str, str, str]:
 
 def _speedups(record: Record) -> dict[str, Interval]:
     timing = record.timing
-    if timing is None or record.device.kind == "cpu-emulated":
+    if timing is None or record.device.kind == EMULATED:
         return {}
     return {timing.baseline: timing.speedup, **{each.name: each.speedup for each in timing.baselines}}
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from harness.report.escape import one_cell, plain
 from harness.report.leaderboard import interval_text, speedup_style
 from harness.schema import (
+    EMULATED,
     Correct,
     Device,
     Extraction,
@@ -134,7 +135,7 @@ def _size(device: Device, workload: Workload) -> str:
         if workload.original.get(name) != value
     )
     changed = f"{'reduced' if workload.reduced else 'set'} {changes}" if changes else ""
-    if device.kind == "cpu-emulated":
+    if device.kind == EMULATED:
         return f"EMULATED on the CPU: correctness only{f', {changed}' if changed else ''}"
     return changed.capitalize()
 

@@ -7,14 +7,14 @@ group that hands controllers down may hold no process itself (the root of the tr
         worker-<pid>/                   one worker: memory.max, memory.swap.max, memory.oom.group, pids.max
         main/                           the owner and the prepared process, only where they had to move out of <place>
 
-below the first place of these: the root of the tree; our own group, if nobody but our owner and what it started is in
+below the first place of these: the root of the tree; our own group, if only our owner and what it started are in
 it (they move into `main`, and back in the end); the group above ours, if it hands the controllers down already and ours
 carries no limit that workers would escape.
 
 Covered: memory of any kind that the kernel charges, tmpfs and the page cache among it, and tasks, exactly and at the
-moment; the end of all at one stroke; CPU time of processes that nobody waited for. Not covered: pages that the prepared
-process brought along, pinned memory of a GPU's driver, disks. All of this goes with the prepared process, also where
-its owner was killed; what is left where it was killed itself is removed by whoever comes next to the same place.
+moment; the end of all at one stroke; CPU time of processes that were not waited for. Not covered: pages that the
+prepared process brought along, pinned memory of a GPU's driver, disks. All of this goes with the prepared process, also
+where its owner was killed; what is left where it was killed itself is removed by the next that comes to the same place.
 
 Files and rules: docs.kernel.org/admin-guide/cgroup-v2.html; delegation by systemd: systemd.io/CGROUP_DELEGATION.
 """
@@ -54,7 +54,7 @@ class Usage:
 
 
 class Group:
-    """One worker's group. Who makes it removes it."""
+    """One worker's group. The process that makes it removes it."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class Group:
 
 
 class Groups:
-    """What we made in the tree. Whoever forks keeps it alive; the one who opened it closes it when all others ended."""
+    """What we made in the tree. Forks keep it alive; the process that opened it closes it when all others ended."""
 
     def __init__(self, place: Path, *, move: bool) -> None:
         """Make it below `place`, into which we `move` our owner first. Raises OSError where the kernel refuses."""
@@ -267,7 +267,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _make_locked(base: Path) -> int:
-    """Make a group of ours, and lock it so that nobody takes it for a dead one's. Returns the lock."""
+    """Make a group of ours, and lock it so that no process takes it for a dead one's. Returns the lock."""
     base.mkdir()
     lock = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -297,7 +297,7 @@ def _sweep(place: Path) -> None:
 
 
 def _dismantle(base: Path) -> None:
-    """Remove a prepared process's groups, as far as nobody else needs them; who moved into `main` moves back."""
+    """Remove a prepared process's groups, as far as nothing else needs them; what moved into `main` moves back."""
     _sweep(base)
     with contextlib.suppress(OSError):
         for group in _below(base):

@@ -138,8 +138,8 @@ class Trusted(Process):
 class Zygote:
     """A connection to the prepared process. Safe to use from several threads.
 
-    The one who `start`s it is its owner: with the owner's connection closed, by `close` or by death, the zygote and
-    everything it ever started is gone. A fork of the owner has nothing to say to it: SandboxError.
+    The process that `start`s it is its owner: with the owner's connection closed, by `close` or by death, the zygote
+    and everything it ever started is gone. A fork of the owner has nothing to say to it: SandboxError.
     """
 
     def __init__(self, connection: socket.socket) -> None:

@@ -1,6 +1,6 @@
-"""Commands as somebody who may do less: another user, or what a container's default profile leaves.
+"""Commands as a user that may do less: another user, or what a container's default profile leaves.
 
-For tests and benchmarks that must hold there too; only root can become somebody else.
+For tests and benchmarks that must hold there too; only root can become another user.
 """
 
 import os

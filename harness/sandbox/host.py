@@ -51,7 +51,7 @@ KEPT_VARIABLES = (
 SAFE_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _GPU_DEVICES = ("/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dxg")  # dxg: the GPU of Windows under WSL
 _SITES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
-_OF_USERS = ("/usr/src", "/usr/local/src")  # where images keep what somebody works on; no compiler looks there
+_OF_USERS = ("/usr/src", "/usr/local/src")  # where images keep what users work on; no compiler looks there
 _SHIPPED = "harness/shipped"  # problems, submissions and a run, where a wheel lays them; see shipped.py
 _OF_AN_ENVIRONMENT = ("bin", "etc", "include", "lib", "lib64", "share", "pyvenv.cfg")
 
@@ -91,7 +91,7 @@ def _environment(prefix: Path) -> list[Path]:
 
 @functools.cache
 def hidden() -> tuple[str, ...]:
-    """Real paths of the folders that nobody may see who may see what lies around them.
+    """Real paths of the folders that stay hidden from every process that sees what lies around them.
 
     A checkout of this project, wherever it lies, the answers that a wheel brings, of this installation and of any other
     that an interpreter here would find, and folders of users below /usr. What lies within them and is readable by a
@@ -121,7 +121,7 @@ def layout(paths: Iterable[str], *, hidden: Iterable[str] = (), linked: Iterable
     """Sort an allow-list out. Where a path is or runs over a link (/lib to /usr/lib), a link stands in for it.
 
     A path that runs over such a link needs none of its own: torch in a virtual environment that is itself a link lies
-    behind that. `linked` are paths that somebody else binds, at their real place, and that get links like the others.
+    behind that. `linked` are paths that are bound elsewhere, at their real place, and that get links like the others.
     Of two paths around a third the inner one tells whether it is seen: one of `paths`, or one of `hidden`, real ones.
     """
     real = {path: os.path.realpath(path) for path in paths}

@@ -57,9 +57,9 @@ def confine(
 def main(arguments: str, lifeline: str, status: str, argv: list[str]) -> NoReturn:
     """Run `argv` in a child that is confined as the JSON object `arguments` says, and end as it does.
 
-    Whatever the child started ends with it, and all of it once the descriptor `lifeline` reads as closed: whoever
-    holds its other end is gone then, be it by a SIGKILL. The file behind the descriptor `status`, which the child does
-    not have any more by then, says STARTED once it is `argv`.
+    Whatever the child started ends with it, and all of it once the descriptor `lifeline` reads as closed: the
+    process that holds its other end is gone then, be it by a SIGKILL. The file behind the descriptor `status`, which
+    the child does not have any more by then, says STARTED once it is `argv`.
     """
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     try:
@@ -70,7 +70,7 @@ def main(arguments: str, lifeline: str, status: str, argv: list[str]) -> NoRetur
     if child == 0:
         os.close(int(lifeline))
         _become(argv, arguments, int(status))
-    for stream in (1, 2):  # the reader of the tool's output waits for everybody who could write to it
+    for stream in (1, 2):  # the reader of the tool's output waits for every process that could write to it
         os.close(stream)
     ended = os.pidfd_open(child)
     poller = select.poll()

@@ -92,7 +92,7 @@ def prctl(option: int, *arguments: int) -> int:
 def fork_with(flags: int, group: int | None = None) -> int:
     """fork(2) into the new namespaces named by `flags` and the cgroup v2 (Linux 5.7) whose folder is open as `group`.
 
-    Like os.fork otherwise. For single-threaded processes. `unshare` and then fork would move the caller as well, who
+    Like os.fork otherwise. For single-threaded processes. `unshare` and then fork would move the caller as well, which
     has to stay outside: to see host pids and to kill.
     """
     if not flags and group is None:

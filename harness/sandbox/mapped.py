@@ -35,7 +35,7 @@ class Mapped:
 
     @property
     def too_many(self) -> bool:
-        """Whether there are more than anybody goes through, so that not all of them were looked at."""
+        """Whether there are more than can be gone through, so that not all of them were looked at."""
         return self.mappings > MOST_MAPPINGS or len(self.known) + len(self.reach) > MOST_FILES
 
 

@@ -1,4 +1,4 @@
-"""What /proc says about a worker's processes: who they are and what they use."""
+"""What /proc says about a worker's processes: which they are and what they use."""
 
 import contextlib
 import functools
@@ -221,7 +221,7 @@ class Share:
 
 
 def proportional(pid: int, files: Set[int]) -> Share | None:
-    """What `pid` has mapped, that of the files in memory with these inodes apart; None where nobody tells."""
+    """What `pid` has mapped, that of the files in memory with these inodes apart; None where that cannot be told."""
     try:
         task = _living_task(pid)
         if task is None:

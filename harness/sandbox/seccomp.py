@@ -1,6 +1,6 @@
 """The deny-list of system calls, as a classic BPF program built by hand.
 
-A deny-list, because CUDA, Triton and compilers use hundreds of calls that nobody has listed; what is denied is what
+A deny-list, because CUDA, Triton and compilers use hundreds of calls that are listed nowhere; what is denied is what
 reaches other processes, the kernel's less trodden corners, or out of the namespaces. Every denied call answers EPERM,
 except clone3, whose ENOSYS makes the C library use clone, whose flags can be looked at. Numbers that are in no table
 that was gone through, those of later kernels, answer ENOSYS, as they do on Linux 6.1; x86's uretprobe and uprobe (335,
@@ -108,7 +108,7 @@ DENIED: Final = {
     "syslog": (103, 116),
     "vhangup": (153, 58),
 }
-# Rights, owners, times and attributes of files: Landlock keeps nobody from those of the same user's.
+# Rights, owners, times and attributes of files: Landlock keeps no process from those of the same user.
 PRETENDED: Final = {
     "chmod": (90, _ABSENT),
     "fchmod": (91, 52),
@@ -194,7 +194,7 @@ class Program:
     def deny_namespaces(self) -> None:
         """Whichever call could make a new one, but unshare; and threads whose open files are not their process's.
 
-        Such a thread would hold what nobody who looks at the process sees.
+        Such a thread would hold what does not show when its process is looked at.
         """
         self.deny(_CLONE3, _ENOSYS)
         self._block(

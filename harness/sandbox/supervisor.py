@@ -88,7 +88,7 @@ def supervise(request: SpawnRequest, control: socket.socket, fds: list[int], mac
         supervisor.clean_up()
     except (SandboxError, OSError) as error:  # a machine that is short of everything must not silence us either
         outcome = Refused(detail=describe(error))
-    with contextlib.suppress(OSError):  # nobody may be listening any more
+    with contextlib.suppress(OSError):  # the peer may not be listening any more
         channel.send(control, outcome.model_dump_json().encode())
     os._exit(0)
 
@@ -139,11 +139,11 @@ class Supervisor:
             process = Newborn(self._request, entry, plan, self._scratch, theirs, self._fds, log_write)
             process.run_as_init() if in_namespaces else process.run()
         self._alive = True
-        with contextlib.suppress(PermissionError):  # only root may; a fork bomb leaves nobody else much of a core
+        with contextlib.suppress(PermissionError):  # only root may; a fork bomb leaves other processes little of a core
             os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
         if not in_namespaces:
             # The worker's Landlock rule for /proc/self names this very directory, which the kernel would make anew,
-            # and so unnamed, had nobody held it.
+            # and so unnamed, were it not held.
             self._held_fd = os.open(f"/proc/{self._child}", os.O_PATH)
         theirs.close()
         os.close(log_write)
@@ -261,7 +261,7 @@ class Supervisor:
     # -- watching
 
     def watch(self) -> Ended:
-        """Wait for the end, whoever brings it, and kill what is left."""
+        """Wait for the end, whatever brings it, and kill what is left."""
         poller = select.poll()
         for fd in (self._control.fileno(), self._log_fd, self._report.fileno(), self._wake_fd):
             poller.register(fd, select.POLLIN)
@@ -325,7 +325,7 @@ class Supervisor:
         return self._log.text() or "it left no message"
 
     def _reap(self) -> None:
-        """Wait for whoever has ended: the child, or orphans that came to us as their subreaper."""
+        """Wait for what has ended: the child, or orphans that came to us as their subreaper."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -374,7 +374,7 @@ class Supervisor:
     def _exit(self, watchdog: "Watchdog | None") -> Exit:
         status = self._status if self._status is not None else signal.SIGKILL
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # The kernel forgets what those used who die with their init; their group remembers, or the watchdog saw most.
+        # The kernel forgets what those used that die with their init; their group remembers, or the watchdog saw most.
         peak_bytes, cpu_s = (watchdog.peak_bytes, watchdog.cpu_s) if watchdog else (0, 0.0)
         if self._group is not None:
             in_group = self._group.usage()

@@ -156,9 +156,9 @@ def run_tool(
 
     It may read the base system, Python with its packages (torch's headers among them) and `readable`, and write
     `cwd` and `writable`, all of which must exist. `memory_bytes` bounds the address space of each of its processes.
-    `disk_bytes` bounds what lies in `cwd` meanwhile, whoever wrote it: it is ended where that is more, within a second.
+    `disk_bytes` bounds what lies in `cwd` meanwhile, no matter whose: it is ended where that is more, within a second.
     `env` is its whole environment; None gives PATH and where CUDA lies. `idle`: it has the lowest priority, which
-    leaves it the cores that nobody else wants. It is ended within half a second once `stop` is set. Nothing of it is
+    leaves it the cores that nothing else wants. It is ended within half a second once `stop` is set. Nothing of it is
     left when this returns.
     Raises ToolchainError where it cannot be started, or not be confined as `isolation` asks: a machine that is out of
     descriptors, of processes or of memory says so here, and not by what the tool would seem to have done.
@@ -190,9 +190,9 @@ def _run_tool(
     allowed = [*host.readable_base(), *(str(path.absolute()) for path in readable)]
     written = [str(path.absolute()) for path in (cwd, *writable)]
     with contextlib.ExitStack() as held:
-        status = held.enter_context(tempfile.TemporaryFile())  # where whoever starts the tool says how far it came
+        status = held.enter_context(tempfile.TemporaryFile())  # what starts the tool says here how far it came
         fds = [status.fileno()]
-        lifeline: IO[bytes] | None = None  # whoever watches over the tool ends it once this is closed
+        lifeline: IO[bytes] | None = None  # the process that watches over the tool ends it once this is closed
         match method := _method(isolation):
             case "full":
                 fds.append(held.enter_context(_filter_file()))
@@ -296,7 +296,7 @@ def _jailed(
 
 
 class _Room:
-    """How much may lie in a folder, and whether anybody still waits; looked at now and then."""
+    """How much may lie in a folder, and whether the caller still waits; looked at now and then."""
 
     def __init__(self, folder: Path, most_bytes: int | None, stop: threading.Event | None = None) -> None:
         self._folder, self._most_bytes, self._stop = folder, most_bytes, stop
@@ -304,7 +304,7 @@ class _Room:
         self.exceeded = False
 
     def look(self) -> bool:
-        """Whether there is more in it, at this look or one before, or nobody waits."""
+        """Whether there is more in it, at this look or one before, or the caller waits no more."""
         if self._most_bytes is not None and time.monotonic() >= self._next:
             self._next = time.monotonic() + _ROOM_EVERY_S
             self.exceeded |= bytes_below(str(self._folder)) > self._most_bytes

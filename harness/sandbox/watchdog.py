@@ -16,7 +16,7 @@ WATCH_SHARE = 0.05  # of one core, at most, goes into watching
 _SCRATCH_EVERY_S = _MAPPED_EVERY_S = 1.0
 _GROWN_SHARE = 1 / 16
 """Shared memory of the whole machine that grew by so much of a worker's limit has its mappings looked through at once:
-who writes a gigabyte takes longer for it than the look."""
+writing a gigabyte takes longer than the look."""
 _BLOCK_BYTES, _SECTOR_BYTES = 4096, 512
 _COUNTING_S = 1.0
 _EXACT_EVERY_S = 1.0
@@ -86,7 +86,7 @@ class Watchdog:
         held, _, closed = self._held(used, mapped=False)
         self._look_through_mappings(used)
         if self._mapped.too_many:
-            return "memory"  # in what the kernel keeps for them, and nobody could say what else
+            return "memory"  # in what the kernel keeps for them, and what else there is cannot be told
         private, shared = (sum(getattr(one, name) for _, one in used) for name in ("private_bytes", "shared_bytes"))
         known = {**self._mapped.known, **held}
         in_files = sum(known.values()) + self._hidden(known)
@@ -166,8 +166,8 @@ class Watchdog:
         """What all processes use; None where it could not be counted in time.
 
         Twice, because the share of each grows as others end, and the processes are looked at one after the other. In a
-        process of its own, because the kernel makes whoever asks wait for the lock of the address space, which one that
-        forks or maps without end never lets go of: not to be told in time counts as too much.
+        process of its own, because the kernel makes it wait for the lock of the address space, which one that forks or
+        maps without end never lets go of: not to be told in time counts as too much.
         """
         used = self._used()
         read, write = os.pipe()
@@ -185,7 +185,7 @@ class Watchdog:
             told = answer.read(64) if select.select([answer], [], [], _COUNTING_S)[0] else b""
         processes.kill(pid)
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)  # or the supervisor reaps it with everybody else
+            os.waitpid(pid, os.WNOHANG)  # or the supervisor reaps it with all others
         return int(told) if told else None
 
     def _exact_bytes(self, used: list[tuple[int, processes.Usage]]) -> int:

@@ -1,7 +1,7 @@
 """The nouns: frozen pydantic models that cross a process or a disk. No torch."""
 
 from harness.schema.base import Frozen
-from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind, ToolchainChoice
+from harness.schema.build import EMULATED, Artifact, BuildFailure, BuildRequest, DeviceKind, ToolchainChoice
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, ProblemRef, Workload
 from harness.schema.record import (
@@ -36,6 +36,7 @@ from harness.schema.verdict import (
 )
 
 __all__ = [
+    "EMULATED",
     "SCHEMA_VERSION",
     "Artifact",
     "Baseline",

@@ -1,4 +1,4 @@
-"""Audit: what is known of a problem before anybody is judged on it."""
+"""Audit: what is known of a problem before any candidate is judged on it."""
 
 from harness.schema.base import Frozen
 from harness.schema.flag import Flag

@@ -8,10 +8,12 @@ from harness.schema.base import Frozen, Sha256
 
 DEVICE_KIND = "^[a-z0-9-]{1,32}$"
 DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
+EMULATED: DeviceKind = "cpu-emulated"
+"""The kind of CUDA that is emulated on a CPU, which tells what is right and never what is fast."""
 """The name of a row of `harness.backends`, of this version or of another."""
 ToolchainChoice = Literal["auto", "stock"]
 AuditChoice = Literal["sample", "all", "none"]
-"""Whose verdicts from fast builds are confirmed by stock: those of a random one in twenty, everybody's, nobody's."""
+"""Of which verdicts from fast builds stock is asked as well: of a random one in twenty, of all, of none."""
 
 
 class BuildRequest(Frozen):

@@ -28,7 +28,7 @@ class Interval(Frozen):
 
 CompileMode = Literal["default", "max-autotune-no-cudagraphs"]
 TraceWhen = Literal["never", "faster", "always"]
-"""Whose kernels the profiler looks at: nobody's, those of candidates that are faster, everybody's."""
+"""Which candidates the profiler looks at: none, those that are faster, all."""
 BaselineName = Literal["eager", "compile", "compile-max-autotune"]
 Conclusion = Literal["faster", "slower", "same", "ambiguous"]
 
@@ -138,7 +138,7 @@ class Kernel(Frozen):
 
 
 class Profile(Frozen):
-    """What torch's profiler saw in the candidate's own process: an explanation, believed by nobody.
+    """What torch's profiler saw in the candidate's own process: an explanation, by which nothing is decided.
 
     `device_ms` is the time of all kernels of one call, which for small ones is less than a call takes;
     `custom_kernel_share` is the share of it spent in kernels that the candidate's source defines.

@@ -42,7 +42,7 @@ class Extraction(Frozen):
 
 
 class Submission(Frozen):
-    """What somebody handed in, before anything was taken out of it.
+    """What was handed in, before anything was taken out of it.
 
     `path` is how the user named it (relative to the folder of a batch); with `problem`, `sample`, `model` and the
     `sha256` of its text it is the identity that a batch resumes by. `problem` is the name to look up, None where the

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Changes:
-    """Those that wait for a job, by its id. Nothing is kept of a job that nobody waits for."""
+    """Those that wait for a job, by its id. Nothing is kept of a job that is not waited for."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None

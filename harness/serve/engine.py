@@ -351,7 +351,7 @@ class Engine:
             self._ended_as(job, "queued", "")
             return None
         self._begun[job.id] = begun
-        if job.id in self._unwanted:  # whoever cancelled it before may not have found it
+        if job.id in self._unwanted:  # a thread that cancelled it before may not have found it
             begun.future.cancel()
         begun.future.add_done_callback(lambda future: self._news.put(begun))
         return begun
@@ -407,7 +407,7 @@ class Engine:
         self._faults, self._doubted = 0, None
 
     def _judge_ours(self, judging: Judging, work: Work, device: str) -> None:
-        """Have everything started anew where a submission of ours meets a fault as well: nobody could be judged."""
+        """Have everything started anew where a submission of ours meets a fault as well: nothing could be judged."""
         self._doubt_nothing()
         if isinstance(_met_by_ours(judging, work, device), MachineError):
             self._reopen = True

@@ -140,7 +140,7 @@ _COLUMNS = {
     "problem_sha256": "of the problem's file",
     "precision": "fp32, fp16 or bf16",
     "reduced": "a size was made smaller because CUDA was emulated on a CPU",
-    "model": "who wrote the submission; empty where nobody said",
+    "model": "who wrote the submission; empty where that is not known",
     "submission": "the path that it was handed in by",
     "submission_sha256": "of its text",
     "sample": "which answer to the same question",

@@ -65,7 +65,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes, *, keep_existing: bool = False) -> bool:
-    """Writes a whole file: whoever looks sees the old content or the new, never a part.
+    """Writes a whole file: a reader sees the old content or the new, never a part.
 
     With `keep_existing` a file that is already there stays, also when another process is writing it at this moment.
 
@@ -121,7 +121,7 @@ def plain_files(folder: Path) -> Iterator[tuple[str, BinaryIO]]:
     """The files of a folder by name, open for reading; none where there is no folder.
 
     A run may be another person's: what is no file of its own is left out, so that no link brings a private file into
-    what is shown, merged or published, and nobody waits for a pipe. Names that begin with a dot are left out too.
+    what is shown, merged or published, and no pipe is waited for. Names that begin with a dot are left out too.
     """
     place = _opened(str(folder), os.O_DIRECTORY)
     if place is None:

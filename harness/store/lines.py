@@ -15,7 +15,7 @@ SET_ASIDE = ".set-aside"
 
 
 class NotARecord(StoreError):
-    """A line that nobody can read as a record, of this harness or a newer one."""
+    """A line that cannot be read as a record, of this harness or a newer one."""
 
 
 @dataclass(frozen=True, slots=True)

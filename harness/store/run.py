@@ -80,7 +80,7 @@ class Run:
         """Every record that counts, of all shards, as columns, and the way from those to the records themselves.
 
         A line that is no record is left out: `left_out` names it then, and a copy lies in SET_ASIDE beside its file,
-        where that can be written. A torn last line is none either: whoever was writing it will write it again.
+        where that can be written. A torn last line is none either: the process that was writing it will write it again.
 
         Raises:
             StoreError: a line was written by a newer harness.

@@ -1,8 +1,8 @@
 """Frames over a Unix socket: a length, a JSON text, and now and then a file descriptor. Never pickle.
 
 A frame is an 8-byte header (little-endian: u32 length of the text, u32 number of descriptors), then the text. The
-peer may be hostile: lengths are capped before anything is read, descriptors nobody asked for are closed, and every
-wait has a deadline.
+peer may be hostile: lengths are capped before anything is read, descriptors that were not asked for are closed, and
+every wait has a deadline.
 """
 
 import os
@@ -107,7 +107,7 @@ class Channel:
         message, frame = self.receive_frame(kind, deadline=deadline)
         if frame.descriptors:
             frame.close()
-            raise ProtocolError("a descriptor arrived that nobody asked for")
+            raise ProtocolError("a descriptor arrived that was not asked for")
         return message
 
     def receive_frame(

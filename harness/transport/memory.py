@@ -19,12 +19,12 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from harness.errors import DeviceError
 from harness.transport.values import TensorValue
 
-# A page of a map that its file no longer has is a SIGBUS for who touches it: no peer may cut the judge's arenas short.
+# To touch a page of a map that its file no longer has is a SIGBUS: no peer may cut the judge's arenas short.
 _PIECE_BYTES = 1 << 30
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _ALIGN = 256  # of a tensor in an arena: what cudaMalloc promises, and enough for every vector load
@@ -44,9 +44,14 @@ def element_size(dtype: str) -> int:
     return found.itemsize
 
 
+ArenaKind = Literal["host", "cuda", "copied"]
+"""What a peer maps: host memory, device memory, or host memory behind device memory of its own (`CopiedArena`)."""
+
+
 class Arena(Protocol):
     """A range of bytes that can be seen as tensors."""
 
+    kind: ArenaKind
     size: int
     shared: bool
     """Whether others see at once what is written into `bytes`."""
@@ -81,8 +86,9 @@ def view(raw: Any, value: TensorValue, offset: int) -> Any:
 
 
 class HostArena:
-    """Shared host memory: a memfd mapped here and wherever its descriptor goes, of a size that nobody can change."""
+    """Shared host memory: a memfd mapped here and wherever its descriptor goes, of a size that cannot be changed."""
 
+    kind: ArenaKind = "host"
     shared = True
 
     def __init__(self, size: int, descriptor: int | None = None) -> None:
@@ -201,6 +207,7 @@ def device_bytes(address: int, size: int, device: int) -> Any:
 class DeviceArena:
     """Device memory of the driver's own, mapped here and wherever its descriptor goes."""
 
+    kind: ArenaKind = "cuda"
     shared = True
 
     def __init__(self, size: int, device: int = 0, descriptor: int | None = None) -> None:
@@ -266,6 +273,7 @@ class CopiedArena:
     Each process that has the descriptor sees what another wrote once that one has called `send` and it `take`.
     """
 
+    kind: ArenaKind = "copied"
     shared = False
 
     def __init__(self, size: int, device: Any, descriptor: int | None = None) -> None:
@@ -296,7 +304,7 @@ class CopiedArena:
         self._host.bytes().copy_(self._bytes)
 
     def take(self) -> None:
-        """Copy what was sent last, by whomever, over this process's bytes."""
+        """Copy what was sent last, by either side, over this process's bytes."""
         self._bytes.copy_(self._host.bytes())
 
     def close(self) -> None:
@@ -344,7 +352,7 @@ def _sealed_file(size: int) -> int:
 def sealed_copy(path: str) -> int:
     """A descriptor of memory that holds what the file holds now, for good: neither size nor contents can be changed.
 
-    Whoever gets it shares nothing with the file, or with others that got a copy. Raises OSError.
+    A process that gets it shares nothing with the file, or with others that got a copy. Raises OSError.
     """
     with open(path, "rb") as file:
         copy = os.memfd_create("copy", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -16,6 +16,7 @@ from harness.errors import ProtocolError
 from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.record import CompileMode
+from harness.transport.memory import ArenaKind
 from harness.transport.values import Size, Value
 
 Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -48,15 +49,12 @@ class Built(Frozen):
 
 
 class Attach(Frozen):
-    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`.
-
-    "cuda" is device memory, "copied" host memory behind device memory of the worker's own (`CopiedArena`).
-    """
+    """Map the shared memory whose descriptor comes with this frame. Answer: `Attached`."""
 
     say: Literal["attach"] = "attach"
     arena: int
     size: Size
-    kind: Literal["host", "cuda", "copied"]
+    kind: ArenaKind
 
 
 class Construct(Frozen):
@@ -227,7 +225,7 @@ class Done:
     number can be worked out after the clock; 0 where there is none.
 
     `device_ms` is the time between two device events around the round. Of a candidate it is a second opinion, believed
-    by nobody; of the reference it tells what a round costs beyond its calls.
+    by nothing; of the reference it tells what a round costs beyond its calls.
 
     It crosses the wire in a binary form, because nothing of it is parsed before everything of the worker's has
     stopped: the byte 0x01, `device_ms` (float64, NaN for None), the number of tensors of every call (u32), `plain` of
@@ -315,7 +313,7 @@ class KernelTime(Frozen):
 
 
 class Traced(Frozen):
-    """What the profiler saw; `us` is the time of all traced calls. An explanation, believed by nobody."""
+    """What the profiler saw; `us` is the time of all traced calls. An explanation: nothing is decided by it."""
 
     say: Literal["traced"] = "traced"
     us: Duration

@@ -22,7 +22,7 @@ _WATCHES = {"nothing": 0, "faults": 1, "strictly": 2}
 _FAULTS: dict[int, Any] = {1: "data-race", 2: "out-of-bounds"}
 _A_FAULTS_WORDS = "emulated CUDA "
 _INPUTS_RED_ZONE = 512
-"""Bytes around an input that belong to nobody: half of what the judge lays between two of them."""
+"""Bytes around an input that belong to no tensor: half of what the judge lays between two of them."""
 
 
 class _Zone(ctypes.Structure):
@@ -54,7 +54,7 @@ class Emulation:
         self._zones = (_Zone * len(found))(*found)
 
     def run_in(self, order: Order | None) -> None:
-        """Have launches to come run in this order; None: as they do where nobody asks."""
+        """Have launches to come run in this order; None: as they do where no order is asked for."""
         order = order or Order(kind="alternating")
         for _, module in self._modules():
             if self._allocator is None and hasattr(module, "cuda_emulation_guard_tensors"):

@@ -1,7 +1,7 @@
 """CudaAsCpu: in a worker that emulates CUDA, 'cuda' means the CPU on Python's side too.
 
 Candidates are written for a GPU: they move their weights with `.cuda()`, ask `x.is_cuda`, take the current stream. Here
-every tensor lies on the CPU and is said to lie on 'cuda:0', whoever made it: `x.device` answers `cuda:0`, `x.is_cuda`
+every tensor lies on the CPU and is said to lie on 'cuda:0', however it was made: `x.device` is `cuda:0`, `x.is_cuda`
 True, `x.is_cpu` False. `x.cpu()` and `x.to("cpu")` answer with a copy, as they would for a tensor on a GPU. The device
 is described as the C++ side describes it, with an H100's figures.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fake_cluster import soon
 from loopback_cluster import loopback_cluster
+from relu import PROBLEM, RIGHT
 
 from harness.store import open_run
 
@@ -20,36 +21,11 @@ pytestmark = [
 ]
 
 ACTOR = "ray::NodeProcess"
-PROBLEM = """
-import torch
-
-batch_size = 4
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(batch_size, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
-RIGHT = """
-import torch
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return x.clamp(min=0)  # answer {number}
-"""
+NUMBERED = RIGHT.rstrip() + "  # answer {number}\n"
 KINDS = {
-    "correct": RIGHT,
-    "wrong": RIGHT.replace("min", "max"),
-    "failed": RIGHT.replace("clamp", "clmp"),
+    "correct": NUMBERED,
+    "wrong": NUMBERED.replace("min", "max"),
+    "failed": NUMBERED.replace("clamp", "clmp"),
 }
 
 

@@ -1,6 +1,5 @@
-"""One cache for the whole session, so that the slim library is compiled once. `XDG_CACHE_HOME` names another."""
+"""One cache for all, so that the slim library is compiled once."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +12,9 @@ Build = Callable[..., Artifact | BuildFailure]
 
 
 @pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> ArtifactCache:
-    """A cache that outlives the session where XDG_CACHE_HOME is set (CI sets it), and is thrown away elsewhere."""
-    if os.environ.get("XDG_CACHE_HOME"):
-        return ArtifactCache()
-    return ArtifactCache(tmp_path_factory.mktemp("cache") / "kernel-harness")
+def shared_cache() -> ArtifactCache:
+    """That of the user that runs the tests, which sessions of other rooms use too: the library is compiled once."""
+    return ArtifactCache()
 
 
 @pytest.fixture(scope="session")

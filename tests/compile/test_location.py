@@ -121,7 +121,7 @@ def test_a_candidate_is_judged_from_a_cache_that_was_moved_and_has_lost_the_libr
 ) -> None:
     def judged(home: Path) -> tuple[bool, str]:
         monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-        with Evaluator(device="cpu", settings=Settings(timing_s=0)) as evaluator:
+        with Evaluator(device="cpu", settings=Settings(timing="none")) as evaluator:
             record = evaluator.evaluate(CANDIDATE, DATA / "problems" / "relu.py")
         assert isinstance(record.verdict, Correct), record.verdict
         return record.builds[0].cached, record.builds[0].toolchain

@@ -1,14 +1,14 @@
 """Flags of candidates that nobody timed: CUDA kernels that run emulated, from text to record."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 
 import pytest
+from relu import submitted
 
 from harness.catalog import text_problem
 from harness.controller.evaluate import begin, examine, settle
 from harness.controller.session import open_session
-from harness.schema import Record, Submission
+from harness.schema import Record
 from harness.settings import Settings
 
 # Outputs below a tenth: half's rounding error stays below KernelBench's 1e-4, and is most of what there is of it.
@@ -72,10 +72,9 @@ def judged() -> Iterator[Callable[..., Record]]:
     with open_session("cpu", Settings(timing_s=0, tolerance="kernelbench")) as session:
 
         def judge(source: str, **more: object) -> Record:
-            submission = Submission(path="a.py", sha256=hashlib.sha256(source.encode()).hexdigest(), text=source)
             settings = Settings.model_validate({**session.settings.model_dump(), **more})
             problem = text_problem(PROBLEM, name="squash")
-            draft = begin(submission, problem, session=session, settings=settings)
+            draft = begin(submitted(source), problem, session=session, settings=settings)
             examine(draft, session=session, on_phase=lambda name: None)
             return settle(draft, session=session, seat=session.seats[0], on_phase=lambda name: None).record
 

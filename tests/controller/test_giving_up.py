@@ -1,39 +1,19 @@
 """A submission that is given up while a real judge is at it: it ends between phases, and the judge takes the next."""
 
-import hashlib
 import threading
 from collections.abc import Iterator
 
 import pytest
+from relu import PROBLEM, RIGHT, WRONG, submitted
 
 from harness.catalog import text_problem
 from harness.controller.engine import Ask, LocalEngine
 from harness.controller.session import JudgeSeat, Session, open_session
 from harness.errors import GivenUpError
-from harness.schema import Submission
 from harness.settings import Settings
 
-QUICK_PROBLEM = """
-import time
-
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(4, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
 SLOWLY = "        time.sleep(0.1)\n        return"
-PROBLEM = QUICK_PROBLEM.replace("        return", SLOWLY)
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
+SLOW_PROBLEM = f"import time\n{PROBLEM}".replace("        return", SLOWLY)
 SLOW = f"import time\n{RIGHT}".replace("        return", SLOWLY)
 SETTINGS = Settings(timing_s=3600, audit="none")
 
@@ -44,16 +24,12 @@ def session() -> Iterator[Session]:
         yield opened
 
 
-def answer(text: str) -> Submission:
-    return Submission(path="a.py", sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
-
-
 @pytest.mark.parametrize("phase", ["load", "check", "time"])
 def test_what_is_cancelled_ends_between_phases_and_its_judge_lives(
     session: Session, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
     """Both sides sleep in every call, so that each phase takes longer than the judge goes on without asking."""
-    submitted, conversations, phases = threading.Event(), [], []
+    sent, conversations, phases = threading.Event(), [], []
     converse = JudgeSeat._converse
 
     def kept(*asked):  # type: ignore[no-untyped-def]
@@ -63,20 +39,20 @@ def test_what_is_cancelled_ends_between_phases_and_its_judge_lives(
     def on_phase(name: str) -> None:
         phases.append(name)
         if name == phase:
-            assert submitted.wait(60)
+            assert sent.wait(60)
             assert future.cancel()
 
     monkeypatch.setattr(JudgeSeat, "_converse", kept)
     with LocalEngine(session) as engine:
         session.seats[0].start()
         judge = session.seats[0]._process.pid
-        future = engine.submit(Ask(answer(SLOW), text_problem(PROBLEM), SETTINGS, on_phase=on_phase))
-        submitted.set()
+        future = engine.submit(Ask(submitted(SLOW), text_problem(SLOW_PROBLEM), SETTINGS, on_phase=on_phase))
+        sent.set()
         assert engine.drain(240)
         assert future.cancelled()
         assert phases[-1] == phase
         assert [type(end) for end in conversations] == [GivenUpError]
         quick = SETTINGS.model_copy(update={"timing_s": 0})
-        for text, kind in ((RIGHT, "correct"), (RIGHT.replace("min", "max"), "wrong")):
-            assert engine.evaluate(Ask(answer(text), text_problem(QUICK_PROBLEM), quick)).record.verdict.kind == kind
+        for text, kind in ((RIGHT, "correct"), (WRONG, "wrong")):
+            assert engine.evaluate(Ask(submitted(text), text_problem(PROBLEM), quick)).record.verdict.kind == kind
         assert session.seats[0]._process.pid == judge

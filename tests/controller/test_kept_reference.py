@@ -1,32 +1,13 @@
 """The reference's worker is kept from one candidate to the next of the same problem, and for no other."""
 
-import hashlib
-
 import pytest
+from relu import PROBLEM, RIGHT, submitted
 
 from harness.catalog import text_problem
 from harness.controller.evaluate import evaluate
 from harness.controller.session import open_session
-from harness.schema import Submission
 from harness.settings import Settings
 
-PROBLEM = """
-import torch
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(4, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
 SETTINGS = Settings(timing_s=0, audit="none")
 
 
@@ -36,11 +17,16 @@ def session():
         yield opened
 
 
+def test_what_is_known_of_a_problem_is_in_the_record_of_a_candidate(session):
+    problem = text_problem(PROBLEM.replace("torch.relu(x)", "torch.zeros_like(x)"))
+    record = evaluate(submitted(RIGHT.replace("x.clamp(min=0)", "x * 0.0")), problem, session=session).record
+    assert record.audit
+
+
 def judged(session, text, problem):
     """The verdict, and whether a worker for the reference was started."""
     phases = []
-    submission = Submission(path="a.py", sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
-    record = evaluate(submission, text_problem(problem), session=session, on_phase=phases.append).record
+    record = evaluate(submitted(text), text_problem(problem), session=session, on_phase=phases.append).record
     return record.verdict.kind, "reference" in phases
 
 

@@ -51,7 +51,7 @@ def test_what_waits_for_a_device_says_for_whom_and_is_judged_all_the_same(submis
         lock.take(lambda holder: None)
         try:
             found = []
-            asked = submission(RIGHT), problem()
+            asked = submission(RIGHT), problem("batch_size = 8\ndim = 64\n")
             thread = threading.Thread(
                 target=lambda: found.append(evaluate(*asked, session=session, on_phase=on_phase).record)
             )

@@ -25,9 +25,10 @@ INLINE = re.compile(r"`(harness [^`]+)`")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 ASK = """'from harness.client import judge; print(judge(open("answer.md").read(), "level1/19_ReLU")["summary"])'"""
-# What is no more than said here: tests inside of tests, the hub (tests/catalog reads that), an index of packages, and a
-# server on a GPU (tests/serve asks one).
+# What is no more than said here: tests inside of tests, the demo (tests/test_package.py runs it from a wheel), the hub
+# (tests/catalog reads that), an index of packages, and a server on a GPU (tests/serve asks one).
 DRY = {
+    "make demo": "make -n demo",
     "make test": "make -n test",
     "harness problems fetch": "true",
     "pip install 'kernel-harness[serve]'": "true",
@@ -88,11 +89,15 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def environment(clone: Path, server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """`harness` is this Python's, on the copy; a model answers; home is empty but for a checkout of KernelBench."""
+    """`harness` is this Python's, on the copy; a model answers; home is empty but for a checkout of KernelBench.
+
+    What is judged is timed for as short as can be: two seconds for each of some fifty answers show no more.
+    """
     home = tmp_path_factory.mktemp("home")
     shim = home / "bin/harness"
     shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m harness "$@"\n')
+    quickly = 'case "$1" in eval|batch|run) set -- "$@" --timing 0;; esac'
+    shim.write_text(f'#!/bin/sh\n{quickly}\nexec {shlex.quote(sys.executable)} -m harness "$@"\n')
     shim.chmod(0o755)
     (home / "bin/make").write_text(
         f'#!/bin/sh\nexec {shutil.which("make")} -o .venv/.installed BIN={shlex.quote(str(shim.parent))} "$@"\n'

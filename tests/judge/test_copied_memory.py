@@ -22,7 +22,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(300, 200)]
+    return [torch.rand(60, 40)]
 
 
 def get_init_inputs():

@@ -1,14 +1,14 @@
 """Outputs of every kind, from a worker to the judge: what is read is what the candidate returned."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 
 import pytest
+from relu import submitted
 
 from harness.catalog import text_problem
 from harness.controller.evaluate import evaluate
 from harness.controller.session import open_session
-from harness.schema import Submission, Verdict
+from harness.schema import Verdict
 from harness.settings import Settings
 
 BODY = """
@@ -54,8 +54,7 @@ def judged() -> Iterator[Callable[[str], Verdict]]:
 
         def judge(body: str) -> Verdict:
             text = MODEL.format(name="ModelNew", body=body)
-            submission = Submission(path="a.py", sha256=hashlib.sha256(text.encode()).hexdigest(), text=text)
-            return evaluate(submission, problem, session=session).record.verdict
+            return evaluate(submitted(text), problem, session=session).record.verdict
 
         yield judge
 

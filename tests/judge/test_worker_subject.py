@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from hosts import Host
 
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
@@ -47,7 +48,7 @@ class Talk:
 
 @pytest.fixture
 def subject():
-    return WorkerSubject(Talk(), device=torch.device("cpu"), init_arguments=[], call_s=1.0, memory_bytes=1 << 20)
+    return WorkerSubject(Talk(), hardware=Host(), init_arguments=[], call_s=1.0, memory_bytes=1 << 20)
 
 
 def test_it_is_woken_before_it_is_asked_to_attach(subject):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from relu import RIGHT
 from serving import MakeEngine, ask, ended
 
 from harness.compile import Builder
@@ -21,13 +22,13 @@ from harness.library import Evaluator
 from harness.serve.engine import Engine, Watcher
 from harness.settings import Settings
 
-RIGHT = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.clamp(min=0)\n"
 BUILDS = f"""
 from torch.utils.cpp_extension import load_inline
 
 load_inline(name="number_of_faults", cpp_sources="int number() {{ return 3; }}", functions=["number"])
 {RIGHT}"""
-QUICK = Settings(timing_s=0, audit="none")
+QUICK = Settings(timing="none", audit="none")
+TIMED = Settings(timing_s=0, audit="none")
 pytestmark = pytest.mark.slow
 
 
@@ -39,6 +40,7 @@ class Saboteur(Watcher):
         self.engine: Engine | None = None
         self.faults: list[str] = []
         self._phase, self._times, self._does = phase, times, does
+        self.settings = TIMED if phase == "time" else QUICK
 
     def phase(self, id: str) -> None:
         assert self.engine is not None
@@ -51,7 +53,7 @@ class Saboteur(Watcher):
 
     @contextmanager
     def opened(self) -> Iterator[Judging]:
-        with open_session("cpu", QUICK) as session, LocalEngine(session) as judging:
+        with open_session("cpu", self.settings) as session, LocalEngine(session) as judging:
             self.session = session
             yield judging
 
@@ -65,7 +67,7 @@ def judging(engines: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ju
     opened = []
 
     def make(saboteur: Saboteur) -> Engine:
-        opened.append(engines(open_judging=saboteur.opened, settings=QUICK, watcher=saboteur))
+        opened.append(engines(open_judging=saboteur.opened, settings=saboteur.settings, watcher=saboteur))
         saboteur.engine = opened[-1].__enter__()
         return saboteur.engine
 

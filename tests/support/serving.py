@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from relu import PROBLEM
 
 from harness.catalog import open_catalog
 from harness.controller.engine import Ask, DeviceFacts, LocalEngine
@@ -36,24 +37,6 @@ from harness.serve.engine import Engine, Watcher
 from harness.serve.jobs import Job
 from harness.settings import Settings
 
-PROBLEM = """
-import torch
-
-batch_size = 4
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-def get_inputs():
-    return [torch.randn(batch_size, 8)]
-
-
-def get_init_inputs():
-    return []
-"""
 OURS = "control_"  # in the text of a control alone
 TIMES = {"once": 1, "twice": 2, "thrice": 3}
 ENVIRONMENT = Environment(harness="0.1.0", python="3.11", torch="2.13")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from hosts import Host
 
 from harness.errors import ProtocolError
 from harness.judge.failure import SubjectFailed
@@ -198,9 +199,7 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
             with ours:
                 talk = Conversation(worker, ours, refuse_to_build)
                 talk.expect_ready(seconds=seconds)
-                subject = WorkerSubject(
-                    talk, device=torch.device("cpu"), init_arguments=[], call_s=seconds, memory_bytes=1 << 30
-                )
+                subject = WorkerSubject(talk, hardware=Host(), init_arguments=[], call_s=seconds, memory_bytes=1 << 30)
                 subject._talk = _Hasty(talk, seconds)
                 subject.construct(1)
                 subject.attach(sets)

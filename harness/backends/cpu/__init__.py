@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from harness.backends.backend import Backend
+from harness.schema import EMULATED
 
 if TYPE_CHECKING:
     from harness.backends.hardware import Hardware
@@ -38,5 +39,5 @@ BACKEND = Backend(
     absent="there is no CPU",
     numbered=False,
     builds_cuda=False,
-    emulation="cpu-emulated",
+    emulation=EMULATED,
 )

@@ -9,7 +9,7 @@ from harness.backends.awake_core import AwakeCore
 from harness.backends.hardware import Hardware
 from harness.backends.reading import Reading
 from harness.errors import DeviceError
-from harness.transport.memory import CopiedArena, DeviceArena, shares_device_memory
+from harness.transport.memory import CopiedArena, DeviceArena, Driver, shares_device_memory
 
 _BUSY_FACTOR, _BUSY_S = 2.0, 1e-3
 """An eviction that takes so many times longer, and so much longer, than on the idle device shared it. A switch between
@@ -52,6 +52,9 @@ class CudaDevice(Hardware):
 
     def shares_memory(self) -> bool:
         return shares_device_memory(0)
+
+    def ipc(self) -> Driver:
+        return Driver()
 
     def wait(self) -> None:
         torch.cuda.synchronize()

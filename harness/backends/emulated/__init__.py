@@ -2,9 +2,10 @@
 
 from harness.backends.backend import Backend
 from harness.backends.cpu import hide_gpus, one_without_handle, open_cpu
+from harness.schema import EMULATED
 
 BACKEND = Backend(
-    name="cpu-emulated",
+    name=EMULATED,
     title="CUDA emulated on a CPU",
     find=one_without_handle,
     visibility=hide_gpus,

@@ -44,7 +44,7 @@ def unjoined_streams(view: View) -> Findings:
 
 
 def tensor_subclass(view: View) -> Findings:
-    """Tensors that are more than their data: they may compute when somebody looks."""
+    """Tensors that are more than their data: they may compute when they are looked at."""
     bases = (
         "torch.Tensor", "torch._C.TensorBase", "torch.overrides.TorchFunctionMode",
         "torch.utils._python_dispatch.TorchDispatchMode",

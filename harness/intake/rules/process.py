@@ -37,7 +37,7 @@ def harness_access(view: View) -> Findings:
 
 
 def frames(view: View) -> Findings:
-    """Walks frames, tracebacks or the garbage collector's lists: objects that nobody handed to it."""
+    """Walks frames, tracebacks or the garbage collector's lists: objects that were not handed to it."""
     names = (
         "sys._getframe", "sys._current_frames", "sys.settrace", "sys.setprofile", "threading.settrace",
         "inspect.currentframe", "inspect.stack", "inspect.trace", "inspect.getouterframes", "inspect.getinnerframes",

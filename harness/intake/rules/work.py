@@ -75,7 +75,7 @@ def unused_kernel(view: View) -> Findings:
 
 
 def wrapped_library(view: View) -> Findings:
-    """C++ without a kernel around calls of a library: the 'custom kernel' is somebody else's."""
+    """C++ without a kernel around calls of a library: the 'custom kernel' is a library's."""
     if any(has_kernel(native.code) for native in view.native):
         return
     names = r"(?:mm|bmm|matmul|addmm|linear|conv\dd|conv\w*|softmax|relu|gelu|selu|sigmoid|tanh|layer_norm|batch_norm)"
@@ -93,7 +93,7 @@ def library_operators(view: View) -> Findings:
 
 
 def no_work(view: View) -> Findings:
-    """`forward` hands back its input, or memory that nobody filled."""
+    """`forward` hands back its input, or memory that was never filled."""
     for node in view.classes():
         for function in node.body:
             if isinstance(function, ast.FunctionDef) and function.name == "forward":

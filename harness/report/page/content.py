@@ -13,7 +13,7 @@ from harness.report.leaderboard import denominator_text
 from harness.report.page.details import Packer
 from harness.report.rows import Figures, Row, leaderboard
 from harness.report.text import outcome
-from harness.schema import Interval, Record, Roofline
+from harness.schema import EMULATED, Interval, Record, Roofline
 from harness.schema.columns import ColumnsBuilder
 from harness.schema.head import Head
 
@@ -216,7 +216,7 @@ def _id(run: str, record: Record) -> str:
 def _speedups(record: Record) -> Iterator[tuple[str, tuple[Interval, str]]]:
     """Speed-ups by baseline, where anything may be said about time, as `rows` has it."""
     timing = record.timing
-    if timing is None or record.verdict.kind != "correct" or record.device.kind == "cpu-emulated":
+    if timing is None or record.verdict.kind != "correct" or record.device.kind == EMULATED:
         return
     for name, speedup, conclusion in (
         (timing.baseline, timing.speedup, timing.conclusion),
@@ -228,7 +228,7 @@ def _speedups(record: Record) -> Iterator[tuple[str, tuple[Interval, str]]]:
 
 def _marks(record: Record) -> Iterator[str]:
     """Why this one is not like another."""
-    if record.device.kind == "cpu-emulated":
+    if record.device.kind == EMULATED:
         yield "emulated"
     if record.problem.workload.reduced:
         yield "reduced"

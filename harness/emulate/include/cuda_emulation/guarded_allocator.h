@@ -1,4 +1,4 @@
-// torch's allocator of host memory with red zones around every tensor, and who may ask where a tensor ends.
+// torch's allocator of host memory with red zones around every tensor, and where a tensor ends, for what has to know.
 //
 // Needs torch's own headers: compiled into libslim, or into a module that is built over them. Nothing is written into
 // the zones: what a kernel does there is seen by trace.h, access by access. They also keep what a kernel does there
@@ -24,7 +24,7 @@ struct Zone {
 struct Known {
   std::mutex mutex;
   std::map<const char*, Zone> zones;  // by `first`
-  std::map<const char*, Zone> inputs;  // those that somebody else laid out
+  std::map<const char*, Zone> inputs;  // those that were laid out elsewhere
 };
 inline Known& known() {
   static Known* all = new Known;  // never destroyed: tensors may be freed while we exit

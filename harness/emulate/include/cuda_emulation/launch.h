@@ -45,7 +45,7 @@ inline void on_signal(int number, siginfo_t* info, void* context) {
         if (info->si_code == SI_KERNEL) here->fail("illegal memory access, far outside of all memory");
         here->fail_at_address(info->si_addr);
     }
-    // Not a kernel's: whoever handled it before us gets it, when the faulting instruction runs once more.
+    // Not a kernel's: the handler before ours gets it, when the faulting instruction runs once more.
     sigaction(number, &signal_handlers.previous[number], nullptr);
 }
 

@@ -1,4 +1,4 @@
-// Pages between two pages that nobody may touch: running off either end is a fault at once, not a corrupted heap.
+// Pages between two pages that must not be touched: running off either end is a fault at once, not a corrupted heap.
 #pragma once
 #include <cstddef>
 #include <cstdint>

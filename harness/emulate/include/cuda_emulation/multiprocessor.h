@@ -134,7 +134,7 @@ class Multiprocessor {
     }
 
     // Waits until every lane of `mask` that has not exited is in the same operation; returns those lanes. Their values
-    // can be read with `released` until this thread waits again. A mask of 0 means: whoever is here (__activemask).
+    // can be read with `released` until this thread waits again. A mask of 0 means: all lanes that are here (__activemask).
     CUDA_EMULATION_UNTRACED unsigned wait_at_warp(const char* operation, unsigned mask, const void* value, std::size_t size) {
         Thread& self = threads_[running_];
         if (mask != 0 && (mask >> lane() & 1) == 0)

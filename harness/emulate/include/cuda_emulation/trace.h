@@ -48,7 +48,7 @@ inline Schedule schedule;
 // promises no order of blocks, and such kernels rely on the one that there is: from then on blocks start in it.
 inline bool blocks_start_in_order = false;
 
-// What ended the last launch that failed, for those who asked for its schedule: places are offsets of machine code in
+// What ended the last launch that failed, for callers that asked for its schedule: places are offsets of machine code in
 // this module, 0 where there is none.
 struct LastFault {
     enum Kind : int { other, data_race, out_of_bounds };
@@ -215,7 +215,7 @@ class Tracer {
                 for (const Access& read : cell.reads)
                     if ((read.bytes & mask) && race.hazard == Hazard::none && !is_ordered(read, is_shared))
                         race = {Hazard::read_write, read};
-                // Of atomics the first is kept: whoever reads without a barrier may have added last itself.
+                // Of atomics the first is kept: a thread that reads without a barrier may have added last itself.
                 const bool keeps = is_atomic && cell.write.is_atomic && (cell.write.bytes & mask) && !is_ordered(cell.write, is_shared);
                 if (!keeps) cell.write = mine;
             } else {

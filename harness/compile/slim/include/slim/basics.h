@@ -222,7 +222,7 @@ struct Device final {
 class Stream;
 class TensorImpl;
 class DispatchKeySet;
-// Declared for the operators that take one; whoever makes one is told by the linker.
+// Declared for the operators that take one; a source that makes one is told by the linker.
 struct Storage {
   C10_API Storage(const Storage&);
   C10_API ~Storage();

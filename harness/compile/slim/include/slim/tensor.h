@@ -31,7 +31,7 @@ class Tensor;
 class OptionalTensorRef;
 namespace indexing { struct TensorIndex; }
 using TensorList = c10::ArrayRef<Tensor>;
-// The names of dimensions, which torch gave up after 2.11. Overloads mention them; nobody can make one here.
+// The names of dimensions, which torch gave up after 2.11. Overloads mention them; no source can make one here.
 class Dimname {
   Dimname() = delete;
   uint32_t symbol_;
@@ -341,7 +341,7 @@ class c10::IListRef<at::Tensor> {
   alignas(8) unsigned char storage_[slim::list_ref_size];
 
  public:
-  IListRef() = delete;  // of stock's nobody may ask anything
+  IListRef() = delete;  // of stock's nothing may be asked
   IListRef(at::TensorList tensors) { slim::list_ref(storage_, tensors.data(), tensors.size()); }
   IListRef(const std::vector<at::Tensor>& tensors) : IListRef(at::TensorList(tensors)) {}
   IListRef(const std::initializer_list<at::Tensor>& tensors) : IListRef(at::TensorList(tensors)) {}
