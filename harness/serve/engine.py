@@ -62,10 +62,10 @@ class Watcher:
     """What the engine tells of its work; this one does nothing with it. Called from several threads."""
 
     def changed(self, id: str) -> None:
-        """A job's state is another."""
+        """A job has ended, or is queued again."""
 
     def phase(self, id: str) -> None:
-        """A job's phase is another."""
+        """A job is begun, or its phase is another."""
 
     def taken(self, how: str) -> None:
         """A request was queued, attached, answered or refused."""
@@ -157,9 +157,6 @@ class Engine:
         Raises NeedsToken, ProblemError or InputError for what is asked, Busy, Unavailable.
         """
         work = self._work_of(asked, trusted=trusted)
-        known = self.jobs.look(work.id)
-        if (known is None or not known.is_open) and not (known and known.state == "done" and not asked.fresh):
-            self._require_service()
         try:
             taken = self.jobs.accept(
                 work.id,
@@ -170,6 +167,7 @@ class Engine:
                 deadline_s=asked.deadline_s,
                 fresh=asked.fresh,
                 most=self.most_queued,
+                require=self._require_service,
             )
         except QueueFull:
             self.watcher.taken("refused")
@@ -306,7 +304,7 @@ class Engine:
                 job = self.jobs.claim()
                 if job is None:
                     break
-                self.watcher.changed(job.id)
+                self.watcher.phase(job.id)
                 self._begin(judging, job)
             begun = self._next_news()
             if begun is not None and self._begun.get(begun.job.id) is begun:
@@ -452,8 +450,8 @@ class Engine:
         if fault is not None:
             self._ended_as(job, "fault", fault)
             return False
-        self.run.append(evaluated.record, evaluated.attachments)
-        _finish(self.jobs, evaluated.record)
+        written = self.run.append(evaluated.record, evaluated.attachments)
+        _finish(self.jobs, evaluated.record, written)
         self._note_rate()
         self.watcher.judged(evaluated.record, max(0.0, time.time() - job.accepted))
         self.watcher.changed(job.id)
@@ -522,8 +520,9 @@ def _why_not(evaluated: Evaluated, job: Job) -> str | None:
     return None
 
 
-def _finish(jobs: Jobs, record: Record) -> None:
-    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=record.summary().model_dump_json())
+def _finish(jobs: Jobs, record: Record, written: str) -> None:
+    """Let the job know its record, as it was written to the run."""
+    jobs.finish(record.submission.path, record=written, summary=record.summary().model_dump_json())
 
 
 def _reconcile(jobs: Jobs, run: Run) -> None:
@@ -536,8 +535,9 @@ def _reconcile(jobs: Jobs, run: Run) -> None:
     if left:
         for record in run.records():
             job = left.get(record.submission.path)
-            if job is not None and record.submission.sha256 == job.sha256 and record.model_dump_json() != job.record:
-                _finish(jobs, record)
+            written = record.model_dump_json()
+            if job is not None and record.submission.sha256 == job.sha256 and written != job.record:
+                _finish(jobs, record, written)
                 del left[job.id]
     for id in left:
         jobs.give_back(id, forget_try=True)

@@ -11,9 +11,9 @@ Any of the last four is queued anew by being asked for again, `done` only where 
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +31,7 @@ create index if not exists jobs_queued on jobs(rank, seq) where state = 'queued'
 create index if not exists jobs_open on jobs(state) where state in ('queued', 'running');
 create table if not exists tasks(task_id text primary key, id text not null);
 """
-_COLUMNS = "id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary"
+_SELECT = "select id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary from jobs"
 
 
 class QueueFull(Exception):
@@ -96,6 +96,11 @@ class Jobs:
                 raise
             self._database.execute("commit")
 
+    def _change(self, statement: str, *values: object) -> int:
+        """One statement, which is a transaction by itself; how many rows it changed."""
+        with self._guard:
+            return self._database.execute(statement, values).rowcount
+
     def look(self, id: str) -> Job | None:
         with self._guard:
             return _job(self._database, id)
@@ -111,8 +116,12 @@ class Jobs:
         deadline_s: float | None,
         fresh: bool,
         most: int,
+        require: Callable[[], None] = lambda: None,
     ) -> Taken:
-        """Queue a judgement, or attach to the same one, or find it answered. Raises QueueFull beyond `most` queued."""
+        """Queue a judgement, or attach to the same one, or find it answered.
+
+        Raises QueueFull beyond `most` queued, and what `require` raises, which is asked before anything is queued.
+        """
         now = time.time()
         deadline = None if deadline_s is None else now + deadline_s
         with self._changing() as database:
@@ -122,6 +131,7 @@ class Jobs:
                 return "attached"
             if known is not None and known.state == "done" and not fresh:
                 return "answered"
+            require()
             if _count(database, "queued") >= most:
                 raise QueueFull
             database.execute(
@@ -136,43 +146,34 @@ class Jobs:
     def claim(self) -> Job | None:
         """The next job by priority and then age, which is running from now on; None where none is queued."""
         with self._changing() as database:
-            found = database.execute("select id from jobs where state = 'queued' order by rank, seq limit 1").fetchone()
+            found = database.execute(f"{_SELECT} where state = 'queued' order by rank, seq limit 1").fetchone()
             if found is None:
                 return None
-            database.execute("update jobs set state='running', tries=tries+1 where id=?", found)
-            return _job(database, found[0])
+            job = Job(*found)
+            database.execute("update jobs set state='running', tries=tries+1 where id=?", (job.id,))
+            return replace(job, state="running", tries=job.tries + 1)
 
     def give_back(self, id: str, *, forget_try: bool = False) -> None:
         """Queue a running job again; `forget_try` where it was not tried."""
-        with self._changing() as database:
-            database.execute(
-                "update jobs set state='queued', tries=tries-? where id=? and state='running'", (int(forget_try), id)
-            )
+        self._change("update jobs set state='queued', tries=tries-? where id=? and state='running'", forget_try, id)
 
     def finish(self, id: str, *, record: str, summary: str) -> None:
         """The judgement has a verdict."""
-        with self._changing() as database:
-            database.execute(
-                "update jobs set state='done', reason=null, record=?, summary=? where id=?", (record, summary, id)
-            )
+        self._change("update jobs set state='done', reason=null, record=?, summary=? where id=?", record, summary, id)
 
     def end(self, id: str, state: State, reason: str) -> None:
         """The judgement has none, and will not have one unless it is asked for again."""
-        with self._changing() as database:
-            database.execute("update jobs set state=?, reason=? where id=?", (state, reason, id))
+        self._change("update jobs set state=?, reason=? where id=?", state, reason, id)
 
     def cancel(self, id: str) -> bool:
         """Cancel what is queued; False where it is not."""
-        with self._changing() as database:
-            done = database.execute(
-                "update jobs set state='cancelled', reason='cancelled by a caller' where id=? and state='queued'", (id,)
-            )
-            return done.rowcount > 0
+        why = "cancelled by a caller"
+        return self._change("update jobs set state='cancelled', reason=? where id=? and state='queued'", why, id) > 0
 
     def running(self) -> list[Job]:
         """What is running, or was when the last server ended."""
         with self._guard:
-            rows = self._database.execute(f"select {_COLUMNS} from jobs where state='running'").fetchall()
+            rows = self._database.execute(f"{_SELECT} where state='running'").fetchall()
         return [Job(*row) for row in rows]
 
     def count(self, state: State) -> int:
@@ -198,8 +199,7 @@ class Jobs:
 
     def name_task(self, task_id: str, id: str) -> None:
         """Remember by which id a caller's own name goes."""
-        with self._changing() as database:
-            database.execute("insert or replace into tasks values(?,?)", (task_id, id))
+        self._change("insert or replace into tasks values(?,?)", task_id, id)
 
     def named_task(self, task_id: str) -> str | None:
         with self._guard:
@@ -208,7 +208,7 @@ class Jobs:
 
 
 def _job(database: sqlite3.Connection, id: str) -> Job | None:
-    row = database.execute(f"select {_COLUMNS} from jobs where id=?", (id,)).fetchone()
+    row = database.execute(f"{_SELECT} where id=?", (id,)).fetchone()
     return None if row is None else Job(*row)
 
 

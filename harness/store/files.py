@@ -7,7 +7,7 @@ import platform
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -62,6 +62,27 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in missing:
         sync_folder(path.parent)
+
+
+def fill_folder(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Makes a folder with these files in it, durably; False, and nothing done, where it is there already.
+
+    Broken off, it is left with a part of them: only for what nothing points to yet. Raises as `write_atomically`.
+    """
+    with disk_faults(folder):
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            return False
+        for name, content in contents.items():
+            with open(folder / name, "xb") as file:
+                os.fchmod(file.fileno(), 0o644)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        sync_folder(folder)
+        sync_folder(folder.parent)
+        return True
 
 
 def write_atomically(path: Path, content: bytes, *, keep_existing: bool = False) -> bool:
