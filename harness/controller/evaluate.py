@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from harness import logs
 from harness.backends import BACKENDS, Backend, backend_for
+from harness.compile import GoOn
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.races import flags_of_races
@@ -221,7 +222,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
             draft.kind,
             entry=entry,
             zygote=session.zygote,
-            build=_building(draft, candidate, session),
+            build=_building(draft, candidate, session, lambda: on_phase("build")),
             settings=draft.settings,
         )
     draft.failure = _its_own(draft.preparation.failure, session)
@@ -320,10 +321,16 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         writes_kernels=writes_kernels(candidate.source),
     )
 
-    build = _building(draft, candidate, session, seat)
+    at = ["load"]
+
+    def told(phase: str) -> None:
+        at[0] = phase
+        on_phase(phase)
+
+    build = _building(draft, candidate, session, lambda: on_phase(at[0]), seat)
 
     def ask(job: Job = job) -> Judgement:
-        return seat.judge(job, build=build, on_phase=on_phase)
+        return seat.judge(job, build=build, on_phase=told)
 
     try:
         judgement = ask()
@@ -437,12 +444,20 @@ def _inspected(
     )
 
 
-def _building(draft: Draft, candidate: Candidate, session: Session, seat: JudgeSeat | None = None) -> Build:
-    """How a draft's sources are built, for the device of `seat` where that is known."""
+def _building(
+    draft: Draft, candidate: Candidate, session: Session, go_on: GoOn, seat: JudgeSeat | None = None
+) -> Build:
+    """How a draft's sources are built, for the device of `seat` where that is known. `go_on` may end it."""
 
     def build(request: BuildRequest) -> Artifact | BuildFailure:
         return session.build(
-            draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle, seat=seat
+            draft.kind,
+            request,
+            candidate,
+            choice=draft.settings.toolchain,
+            idle=draft.idle,
+            seat=seat,
+            go_on=go_on,
         )
 
     return build
