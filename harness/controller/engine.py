@@ -59,11 +59,12 @@ class Ask:
         noting: a fault, and a deadline that is over, becomes a record of the kind `infrastructure` with its `fault`.
         tools: run it under these once it is judged.
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
-        reuses: take over the verdict on an equal candidate, where this knows one.
+        reuses: take over the verdict on an equal candidate, where this knows one, or will.
         confirms: ask stock about this verdict on the submission, which was told.
         idle: build on cores that nobody else wants, behind all others.
         device: judge it on the device of this name, on any where None.
-        on_phase: told each phase as it begins, and "" where it waits for a device; from a thread of the engine's.
+        on_phase: told each phase as it begins, and "" where it waits for a core or a device; from a thread of the
+            engine's.
     """
 
     submission: Submission
@@ -377,6 +378,7 @@ class LocalEngine(Engine):
             tools=ask.tools,
             later=ask.later,
             reuses=ask.reuses,
+            rank=ask.rank,
             noting=ask.noting,
             core=core,
             seat=self._seat(job),
@@ -389,6 +391,8 @@ class LocalEngine(Engine):
         if job.ask.idle:
             yield
         else:
+            if job.told is not None:
+                job.phase("")
             with self._cores.turn(job.ask.rank, time_left=job.time_left):
                 yield
 

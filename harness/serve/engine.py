@@ -24,6 +24,7 @@ from harness.controller.control import as_its_own, control, may_be_its_own, sett
 from harness.controller.engine import RANKS, Ask
 from harness.controller.engine import Engine as Judging
 from harness.controller.evaluate import Evaluated
+from harness.controller.reuse import Reuse
 from harness.errors import DeadlineError, HarnessError, MachineError, ProblemError, SandboxError
 from harness.library import load_submission
 from harness.schema import Problem, Record
@@ -114,6 +115,7 @@ class Engine:
         self.phases: dict[str, str] = {}
         self._open_judging = open_judging
         self._judging: Judging | None = None
+        self._known: Reuse[Evaluated] = Reuse()
         self._begun: dict[str, _Begun] = {}
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
@@ -161,7 +163,7 @@ class Engine:
             taken = self.jobs.accept(
                 work.id,
                 sha256=work.submission.sha256,
-                asked=asked.model_dump_json(exclude={"tag", "fresh", "deadline_s"}),
+                asked=asked.model_dump_json(exclude={"tag", "deadline_s"}),
                 tag=asked.tag,
                 rank=RANKS[asked.priority],
                 deadline_s=asked.deadline_s,
@@ -237,7 +239,7 @@ class Engine:
         settings = asked.settings.over(settings_for(problem, self.settings))
         if settings.workload:
             apply_settings(problem, settings.workload)
-        return Work(load_submission(asked.submission), problem, settings, self._made_of)
+        return Work(load_submission(asked.submission), problem, settings, self._made_of, fresh=asked.fresh)
 
     def _problem(self, asked: Asked, *, trusted: bool) -> Problem:
         if not asked.names_a_problem:
@@ -273,6 +275,7 @@ class Engine:
     def _serve_one_judging(self) -> None:
         """Judge with one set of processes until the end, or until they are to be started anew."""
         self._reopen = False
+        self._known = Reuse()
         self._doubt_nothing()
         with self._open_judging() as judging:
             self._made_of = _made_of(judging)
@@ -339,6 +342,7 @@ class Engine:
             work.problem,
             work.settings,
             rank=job.rank,
+            reuses=None if work.fresh else self._known,
             deadline=None if job.deadline is None else time.monotonic() + job.deadline - time.time(),
             noting=True,
             on_phase=functools.partial(self._phase, job.id),
@@ -389,7 +393,8 @@ class Engine:
             cancelled = job.id in self._unwanted  # else the server drains, or another caller has asked since
             self._ended_as(job, *(("cancelled", "cancelled by a caller") if cancelled else ("queued", "")))
             return
-        self.watcher.device_busy(evaluated.device, evaluated.device_s)
+        if evaluated.device:
+            self.watcher.device_busy(evaluated.device, evaluated.device_s)
         if isinstance(evaluated.fault, DeadlineError):
             now = self.jobs.look(job.id)  # another asker may have lengthened it
             late = now is None or now.is_late
@@ -451,7 +456,9 @@ class Engine:
             self._ended_as(job, "fault", fault)
             return False
         written = self.run.append(evaluated.record, evaluated.attachments)
-        _finish(self.jobs, evaluated.record, written)
+        if not _finish(self.jobs, job, evaluated.record, written):
+            self._ended_as(job, "queued", "")
+            return True
         self._note_rate()
         self.watcher.judged(evaluated.record, max(0.0, time.time() - job.accepted))
         self.watcher.changed(job.id)
@@ -520,24 +527,30 @@ def _why_not(evaluated: Evaluated, job: Job) -> str | None:
     return None
 
 
-def _finish(jobs: Jobs, record: Record, written: str) -> None:
-    """Let the job know its record, as it was written to the run."""
-    jobs.finish(record.submission.path, record=written, summary=record.summary().model_dump_json())
+def _finish(jobs: Jobs, job: Job, record: Record, written: str) -> bool:
+    """Let the job know its record, as it was written to the run.
+
+    False, and nothing done, where it was taken over from an equal candidate and a fresh one has been asked for since.
+    """
+    asked = job.asked if record.reused else None
+    return jobs.finish(job.id, record=written, summary=record.summary().model_dump_json(), asked=asked)
 
 
 def _reconcile(jobs: Jobs, run: Run) -> None:
     """Bring jobs that ran when the last server ended into a state: done where their record was kept, else queued.
 
     A record is kept first, so that one may lie in the run whose job does not know it. Where a fresh verdict was
-    asked for, the one that the job knows already is not it.
+    asked for, the one that the job knows already is not it, nor is one that was taken over.
     """
     left = {job.id: job for job in jobs.running()}
     if left:
         for record in run.records():
             job = left.get(record.submission.path)
-            written = record.model_dump_json()
-            if job is not None and record.submission.sha256 == job.sha256 and written != job.record:
-                _finish(jobs, record, written)
+            if job is None or record.submission.sha256 != job.sha256:
+                continue
+            taken_over = bool(record.reused) and Asked.model_validate_json(job.asked).fresh
+            if (written := record.model_dump_json()) != job.record and not taken_over:
+                _finish(jobs, job, record, written)
                 del left[job.id]
     for id in left:
         jobs.give_back(id, forget_try=True)

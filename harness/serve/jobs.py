@@ -127,7 +127,7 @@ class Jobs:
         with self._changing() as database:
             known = _job(database, id)
             if known is not None and known.is_open:
-                _attach(database, known, rank=rank, deadline=deadline)
+                _attach(database, known, rank=rank, deadline=deadline, asked=asked if fresh else known.asked)
                 return "attached"
             if known is not None and known.state == "done" and not fresh:
                 return "answered"
@@ -157,9 +157,10 @@ class Jobs:
         """Queue a running job again; `forget_try` where it was not tried."""
         self._change("update jobs set state='queued', tries=tries-? where id=? and state='running'", forget_try, id)
 
-    def finish(self, id: str, *, record: str, summary: str) -> None:
-        """The judgement has a verdict."""
-        self._change("update jobs set state='done', reason=null, record=?, summary=? where id=?", record, summary, id)
+    def finish(self, id: str, *, record: str, summary: str, asked: str | None = None) -> bool:
+        """The judgement has a verdict. Where `asked` is given and no longer what is asked, nothing is done: False."""
+        done = "update jobs set state='done', reason=null, record=?, summary=? where id=? and asked=ifnull(?, asked)"
+        return self._change(done, record, summary, id, asked) > 0
 
     def end(self, id: str, state: State, reason: str) -> None:
         """The judgement has none, and will not have one unless it is asked for again."""
@@ -218,7 +219,8 @@ def _count(database: sqlite3.Connection, state: State) -> int:
     return number
 
 
-def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: float | None) -> None:
-    """A second asker may hasten a job and lengthen its deadline, never the other way round."""
+def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: float | None, asked: str) -> None:
+    """A second asker may hasten a job, lengthen its deadline and ask for a fresh one, never the other way round."""
     later = None if known.deadline is None or deadline is None else max(known.deadline, deadline)
-    database.execute("update jobs set rank=?, deadline=? where id=?", (min(rank, known.rank), later, known.id))
+    changed = min(rank, known.rank), later, asked, known.id
+    database.execute("update jobs set rank=?, deadline=?, asked=? where id=?", changed)
