@@ -263,7 +263,8 @@ class LocalEngine(Engine):
         super().__init__(width=builders + devices, most_queued=most_queued)
         self._session = session
         self._cores, self._seats = Turns(range(builders)), Turns(session.seats)
-        self._line = _Line(self.width, "engine")
+        # As many again as are built at once may wait for an equal candidate, and keep nobody from a core.
+        self._line = _Line(self.width + builders, "engine")
         self._idle_line = _Line(max(1, builders // BUILDERS_AN_AUDITOR), "engine-idle")
         self._numbers = itertools.count()
         self._news = threading.Condition()

@@ -59,6 +59,8 @@ V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
 _ZYGOTE_S = 0.2
 """Seconds that the end of the process from which workers are forked may take to be seen: they die of it in less."""
+SUBMISSION = "submission.txt"
+"""The attachment that holds a submission's text."""
 _RECORD_BYTES = 1 << 14
 """What a record may have in memory, in round numbers."""
 ONE_IN = 20
@@ -142,7 +144,8 @@ def _equal(draft: "Draft", reuses: "Reuse[Evaluated] | None", rank: int, on_phas
         yield equal
     finally:
         if known is None:
-            reuses.tell(key, draft, equal.found, size=equal.found.size if equal.found else 0)
+            found = equal.found and equal.found.without(SUBMISSION)
+            reuses.tell(key, draft, found, size=found.size if found else 0)
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,10 @@ class Evaluated:
     def size(self) -> int:
         """About how many bytes it has, to keep it in memory."""
         return _RECORD_BYTES + sum(map(len, self.attachments.values()))
+
+    def without(self, attachment: str) -> "Evaluated":
+        """The same but for this attachment."""
+        return replace(self, attachments={name: text for name, text in self.attachments.items() if name != attachment})
 
 
 @dataclass
@@ -297,7 +304,7 @@ def _taken_over(known: Evaluated, draft: Draft) -> Evaluated:
             "phases_s": draft.phases_s,
         }
     )
-    return Evaluated(record, {**known.attachments, "submission.txt": draft.submission.text})
+    return Evaluated(record, {**known.attachments, SUBMISSION: draft.submission.text})
 
 
 def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
@@ -546,7 +553,7 @@ def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]
 
 def _attachments(draft: Draft, verdict: Verdict, judgement: Judgement | None) -> dict[str, str]:
     texts = {
-        "submission.txt": draft.submission.text,
+        SUBMISSION: draft.submission.text,
         "candidate.py": draft.candidate.source if draft.candidate else "",
         "build.log": draft.preparation.build_log if draft.preparation else "",
         "worker.log": judgement.worker_log if judgement else "",

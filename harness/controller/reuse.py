@@ -17,7 +17,7 @@ from harness.settings import Settings
 T = TypeVar("T")
 MOST = 4096
 """Verdicts that are remembered; of more the oldest are forgotten."""
-MOST_BYTES = 64 << 20
+MOST_BYTES = 32 << 20
 """What all that is remembered may have together, by the word of those that tell it."""
 _POLL_S = 0.2
 

@@ -303,7 +303,7 @@ class Engine:
     def _judge_side_by_side(self, judging: Judging) -> None:
         """Judge jobs as they come, until something is to be judged alone or none is to be begun."""
         while self._begun or self._begins_more():
-            while self._begins_more() and len(self._begun) < judging.width:
+            while self._begins_more() and len(self._begun) < 2 * judging.width:
                 job = self.jobs.claim()
                 if job is None:
                     break

@@ -213,7 +213,7 @@ def test_a_full_queue_refuses_and_one_that_is_cancelled_makes_room(engine: FakeE
     futures: list[Future[Evaluated]] = []
     while len(engine._waiting) < 400:
         futures.append(engine.submit(ask(f"answer {len(futures)}")))
-    while len(futures) < 400 + engine.width:  # its threads have taken some by now, or will
+    while len(futures) < 400 + engine._line.threads._max_workers:  # they have taken some by now, or will
         with contextlib.suppress(BusyError):
             futures.append(engine.submit(ask(f"answer {len(futures)}")))
     with pytest.raises(BusyError, match="400 submissions wait already"):
