@@ -254,7 +254,7 @@ def serve_without_judges() -> None:
 
     import harness.controller.engine
 
-    bench = FakeBench()
+    bench = FakeBench(remembered=1)
     harness.controller.engine.open_engine = lambda device, settings: bench.open()
     from harness.cli import main as command
 
