@@ -5,8 +5,9 @@
 Answers are correct, wrong, broken, empty or name themselves in their error, in a random order. Of the library 64
 threads and 64 tasks of an event loop ask one Evaluator; some cancel, some have a deadline. Of the server 64 clients
 ask; some cancel, some have a deadline, many are refused with 429, and it is killed (SIGKILL) at random moments and
-started anew. Every verdict has to be that of the text that was asked, by its error, its kind and the text's hash. In
-the end each answer is asked for once more, and has to have one record that counts, the one that was told before.
+started anew, each time with work under way. Every verdict has to be that of the text that was asked, by its error, its
+kind and the text's hash. In the end each answer is asked for once more, and has to have one record that counts, the
+one that was told before.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
@@ -180,6 +182,8 @@ class Server:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             self.port = int(taken.getsockname()[1])
         self.url, self.state, self._problems = f"http://127.0.0.1:{self.port}", folder / "state", problems
+        self.left_behind = 0
+        """Processes that outlived the server that they were started by."""
 
     def start(self) -> None:
         arguments = ["--port", self.port, "--state", self.state, "--problems", self._problems, "--device", "cpu"]
@@ -194,10 +198,12 @@ class Server:
         assert "serving on" in self._process.stderr.readline()
 
     def end(self, number: int) -> int:
+        below = descendants(self._process.pid)
         self._process.send_signal(number)
         status = self._process.wait(120)
         assert self._process.stderr is not None
         self._process.stderr.close()
+        self.left_behind += len(still_there(below, seconds=10))
         return status
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
@@ -207,6 +213,14 @@ class Server:
             connection.request(method, path, json.dumps(body) if body else None, headers)
             response = connection.getresponse()
             return {"status": response.status, **json.loads(response.read())}
+
+
+def still_there(pids: Iterable[int], *, seconds: float) -> list[int]:
+    """Those of these processes that live so many seconds from now."""
+    end = time.monotonic() + seconds
+    while (left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
 
 
 def of_server(answers: int, kills: int) -> dict[str, object]:
@@ -246,10 +260,12 @@ def of_server(answers: int, kills: int) -> dict[str, object]:
         with ThreadPoolExecutor(CALLERS) as threads:
             ways = {number: chance.choice(["judge", "judge", "judge", "judge", "cancel", "late"]) for number in numbers}
             waits = [threads.submit(one, server, number, ways[number]) for number in numbers]
-            for _ in range(kills):
-                time.sleep(chance.uniform(2, 40))
-                server.end(signal.SIGKILL)
+            for answered in sorted(chance.sample(range(answers // 20, answers * 9 // 10), kills)):
+                while len(found) < answered:
+                    time.sleep(0.01)
+                time.sleep(chance.uniform(0, 1))
                 moments.append(f"{len(found)} answered after {time.monotonic() - started:.0f} s")
+                server.end(signal.SIGKILL)
                 server.start()
             for done in waits:
                 done.result()
@@ -275,6 +291,7 @@ def of_server(answers: int, kills: int) -> dict[str, object]:
         "seconds": round(took, 1),
         "killed": moments,
         "exit status of the last": status,
+        "processes left behind": server.left_behind,
         "what became of them": dict(
             Counter(answer if isinstance(answer, str) else answer["summary"]["kind"] for answer in found.values())
         ),

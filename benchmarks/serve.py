@@ -1,7 +1,7 @@
 """What `harness serve` costs, and whether it stays small: many clients, many requests, real judges on the CPU.
 
-    python benchmarks/serve.py --requests 10000 --judged 2500 --out benchmarks/results/serve-cpu.json
-    python benchmarks/serve.py --only-judges --judged 10000 --distinct 1000 --out ...
+    python benchmarks/serve.py --requests 10000 --judged 300 --out benchmarks/results/serve-cpu.json
+    python benchmarks/serve.py --only-judges --judged 10000 --distinct 900 --out ...
 
 Answers raise an error that names them, so each verdict is checked to be its own; one in fifty is correct, one wrong.
 The server's own cost is measured over a bench that judges nothing: what is left is HTTP, the table of jobs, the run's
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -120,9 +121,11 @@ def served(state: Path, problems: Path, *, queue: int, fake: bool) -> Iterator[t
     try:
         yield said.split("serving on ")[1].split(",")[0], process.pid
     finally:
+        below = descendants(process.pid)
         process.send_signal(signal.SIGTERM)
         assert process.wait(120) == 0
         process.stderr.close()
+        assert not any(Path(f"/proc/{pid}").exists() for pid in below), "processes were left behind"
 
 
 def measured(
@@ -171,6 +174,7 @@ def measured(
         "answers with more than one record": sum(len(of) > 1 for of in records.values()),
         "without a verdict": len(lost),
         "why": lost[:3],
+        "outcomes of requests": outcomes(url),
         "latency_s": percentiles(latencies),
         "server's CPU ms a judgement": round(1000 * (cpu_seconds(pid) - cpu_s) / distinct, 2),
         "held": held,
@@ -205,6 +209,13 @@ def held_by(pid: int) -> dict[str, float]:
         "open files": len(os.listdir(f"/proc/{pid}/fd")),
         "processes below": len(below),
     }
+
+
+def outcomes(url: str) -> dict[str, int]:
+    """What became of all requests at once, by the server's own count: those that were refused were sent again."""
+    with urllib.request.urlopen(f"{url}/metrics") as page:
+        lines = [line for line in page.read().decode().splitlines() if line.startswith("harness_requests_total{")]
+    return {line.split('"')[1]: int(float(line.split()[-1])) for line in lines}
 
 
 def repeated(url: str) -> dict[str, float]:
@@ -243,7 +254,7 @@ def serve_without_judges() -> None:
 
     import harness.controller.engine
 
-    bench = FakeBench()
+    bench = FakeBench(remembered=1)
     harness.controller.engine.open_engine = lambda device, settings: bench.open()
     from harness.cli import main as command
 

@@ -24,6 +24,7 @@ from harness.catalog import apply_settings, open_catalog, read_problem, text_pro
 from harness.controller.engine import MOST_QUEUED, RANKS, Ask, Engine, Priority, open_engine
 from harness.controller.evaluate import Evaluated
 from harness.controller.holder import Holder
+from harness.controller.reuse import Reuse
 from harness.errors import SandboxError
 from harness.intake import read_submission
 from harness.schema import Problem, Record, Submission
@@ -101,6 +102,8 @@ class Evaluator:
         priority: "high", "normal" or "low"; within one the oldest is first, for a core and for a device.
         deadline_s: seconds from now, for all waiting and judging. What is over it is let go of at its next phase and
             raises DeadlineError.
+        fresh: judge it, though this evaluator knows the verdict on an equal candidate for the same problem and
+            settings, or soon will; else it is taken over, and `record.reused` says from which submission.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class Evaluator:
         self._most_queued = most_queued
         self._closing = ExitStack()
         self._engine: Engine | None = None
+        self._known: Reuse[Evaluated] = Reuse()
         self._opening = threading.Lock()
         self._holder = Holder("an Evaluator")
 
@@ -130,13 +134,14 @@ class Evaluator:
         settings: Settings | None = None,
         priority: Priority = "normal",
         deadline_s: float | None = None,
+        fresh: bool = False,
     ) -> Record:
         """Judge one submission; strings and paths are what `load_submission` and `load_problem` take.
 
         Whatever the candidate does is in the record. Raises HarnessError where the problem, the caller or the machine
         is at fault, DeadlineError.
         """
-        ask = self._ask(submission, problem, settings, priority, deadline_s)
+        ask = self._ask(submission, problem, settings, priority, deadline_s, fresh)
         return self._started().evaluate(ask).record
 
     def submit(
@@ -147,13 +152,14 @@ class Evaluator:
         settings: Settings | None = None,
         priority: Priority = "normal",
         deadline_s: float | None = None,
+        fresh: bool = False,
     ) -> "Future[Record]":
         """`evaluate` on a thread of the evaluator's own. The future may be cancelled at any time: what waits is let go
         of at once, what runs at its next phase.
 
         Raises what is wrong with the submission or the problem at once, BusyError where too many wait.
         """
-        ask = self._ask(submission, problem, settings, priority, deadline_s)
+        ask = self._ask(submission, problem, settings, priority, deadline_s, fresh)
         return _record_of(self._started().submit(ask))
 
     async def aevaluate(
@@ -164,9 +170,10 @@ class Evaluator:
         settings: Settings | None = None,
         priority: Priority = "normal",
         deadline_s: float | None = None,
+        fresh: bool = False,
     ) -> Record:
         """`evaluate` for an event loop. Cancelled, it is let go of as what `submit` gives is."""
-        ask = functools.partial(self.submit, settings=settings, priority=priority, deadline_s=deadline_s)
+        ask = functools.partial(self.submit, settings=settings, priority=priority, deadline_s=deadline_s, fresh=fresh)
         return await asyncio.wrap_future(ask(submission, problem))
 
     def evaluate_many(
@@ -176,6 +183,7 @@ class Evaluator:
         settings: Settings | None = None,
         priority: Priority = "normal",
         deadline_s: float | None = None,
+        fresh: bool = False,
     ) -> Iterator[tuple[int, Record]]:
         """Judge submissions, each with its problem, on all devices: the task's place, from 0, and its record.
 
@@ -184,7 +192,7 @@ class Evaluator:
         never a score. Raises HarnessError for a task that is none.
         """
         engine = self._started()
-        asks = (self._ask(*task, settings, priority, deadline_s, noting=True) for task in tasks)
+        asks = (self._ask(*task, settings, priority, deadline_s, fresh, noting=True) for task in tasks)
         for place, evaluated in engine.stream(enumerate(asks)):
             yield place, evaluated.record
 
@@ -200,6 +208,7 @@ class Evaluator:
         settings: Settings | None,
         priority: Priority,
         deadline_s: float | None,
+        fresh: bool,
         *,
         noting: bool = False,
     ) -> Ask:
@@ -209,7 +218,8 @@ class Evaluator:
         answer = submission if isinstance(submission, Submission) else load_submission(submission)
         chosen = settings or self.settings
         apply_settings(asked, chosen.workload)
-        return Ask(answer, asked, chosen, RANKS[priority], deadline, noting)
+        known = None if fresh else self._known
+        return Ask(answer, asked, chosen, RANKS[priority], deadline, noting, reuses=known)
 
     def _started(self) -> Engine:
         self._holder.require()
@@ -227,7 +237,7 @@ class Evaluator:
 
         So does one after the processes were lost as a whole; what was asked meanwhile raises SandboxError.
         """
-        self._engine = None
+        self._engine, self._known = None, Reuse()
         self._closing.close()
 
     def __enter__(self) -> "Evaluator":

@@ -189,6 +189,47 @@ def test_many_tasks_of_an_event_loop_get_theirs_though_some_give_up(evaluator: E
     assert names(evaluator.evaluate(answer_that_names_itself(99), PROBLEM), 99)
 
 
+def test_equal_candidates_are_judged_once_unless_a_fresh_verdict_is_asked(evaluator: Evaluator) -> None:
+    code = answer_that_names_itself(7001)
+    first = evaluator.evaluate(code, PROBLEM)
+    told = f"It is this:\n```python\n{code}```\n"
+    second = evaluator.evaluate(told, PROBLEM)
+    assert (first.reused, second.reused) == ("", first.submission.sha256)
+    assert second.submission.sha256 == load_submission(told).sha256 != first.submission.sha256
+    assert (second.verdict, second.candidate) == (first.verdict, first.candidate)
+    fresh = evaluator.evaluate(told, PROBLEM, fresh=True)
+    assert (fresh.reused, fresh.verdict.kind) == ("", "failed")
+    other = evaluator.evaluate(code, PROBLEM, settings=Settings(timing_s=0, precision="bf16"))
+    assert other.reused == ""
+    again = [record for _, record in evaluator.evaluate_many([(code, PROBLEM), (told, PROBLEM)], fresh=True)]
+    assert [record.reused for record in again] == ["", ""]
+
+
+def test_of_many_equal_ones_at_once_whoever_leaves_the_others_have_their_verdict(evaluator: Evaluator) -> None:
+    """Texts differ by what stands before the code; of each candidate one is judged, and another where that leaves."""
+
+    def text(number: int, candidate: int) -> str:
+        return f"Number {number}:\n```python\n{answer_that_names_itself(7100 + candidate)}```\n"
+
+    async def ask(number: int) -> tuple[int, Record | None]:
+        asked = evaluator.aevaluate(text(number, number % 3), PROBLEM)
+        try:
+            return number, await asyncio.wait_for(asked, 0.3 if number < 6 else 300)
+        except TimeoutError:
+            return number, None
+
+    async def ask_all() -> list[tuple[int, Record | None]]:
+        return await asyncio.gather(*(ask(number) for number in range(30)))
+
+    found = {number: record for number, record in asyncio.run(ask_all()) if record is not None}
+    assert set(range(6, 30)) <= set(found)
+    for number, record in found.items():
+        assert names(record, 7100 + number % 3)
+        assert record.submission.sha256 == load_submission(text(number, number % 3)).sha256
+    assert sum(not record.reused for record in found.values()) <= 3
+    assert evaluator.drain(60)
+
+
 def test_options_are_those_of_one_submission(evaluator: Evaluator) -> None:
     with pytest.raises(DeadlineError, match="the deadline was over"):
         evaluator.evaluate(RIGHT, PROBLEM, deadline_s=0.0001)

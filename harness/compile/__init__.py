@@ -4,14 +4,17 @@ from harness.compile.builder import Builder
 from harness.compile.cache import ArtifactCache, CacheSummary
 from harness.compile.lines import locate, to_candidate_lines
 from harness.compile.torch_layout import CudaToolkit, TorchLayout, cxx_compiler, find_toolkit, find_torch
+from harness.compile.waiting import GoOn, endless
 
 __all__ = [
     "ArtifactCache",
     "Builder",
     "CacheSummary",
     "CudaToolkit",
+    "GoOn",
     "TorchLayout",
     "cxx_compiler",
+    "endless",
     "find_toolkit",
     "find_torch",
     "locate",

@@ -1,5 +1,6 @@
 """Builder: from a BuildRequest to an Artifact in the cache, or to the BuildFailure that the candidate earned."""
 
+import contextvars
 import dataclasses
 import functools
 import hashlib
@@ -12,13 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from harness.backends import BACKENDS
 from harness.compile.cache import ArtifactCache, disk_faults
 from harness.compile.compiler import (
     BUILD_BYTES,
+    AnyOf,
     CompilerRun,
     compiler_version,
     insist_on_room,
@@ -35,7 +37,8 @@ from harness.compile.sources import candidate_texts, source_files
 from harness.compile.toolchain import OnStatus, Refused, SteppedBack, Surroundings, Toolchain
 from harness.compile.toolchains import toolchains_for
 from harness.compile.torch_layout import cxx_compiler, find_torch
-from harness.errors import MachineError, ToolchainError
+from harness.compile.waiting import GoOn, endless, outcome_of
+from harness.errors import GivenUpError, MachineError, ToolchainError
 from harness.sandbox.processes import kernel_oom_kills
 from harness.schema import Artifact, BuildFailure, BuildRequest, DeviceKind, ToolchainChoice
 from harness.schema.build import BuildReason
@@ -78,6 +81,20 @@ class _Attempt:
     runs: tuple[CompilerRun, ...] = ()
 
 
+@dataclass(eq=False)
+class _UnderWay:
+    """A build under way, and how many wait for it: `unwanted` once that is nobody."""
+
+    outcome: "Future[Artifact | BuildFailure]" = field(default_factory=Future)
+    waiting: int = 1
+    unwanted: threading.Event = field(default_factory=threading.Event)
+
+    def go_on(self) -> None:
+        """Raises GivenUpError once nobody waits."""
+        if self.unwanted.is_set():
+            raise GivenUpError("nobody waits for this build any more")
+
+
 class Builder:
     """Builds for one target with the toolchains of that target. Thread-safe; equal requests compile once.
 
@@ -102,57 +119,104 @@ class Builder:
         self._toolchains = toolchains_for(target, choice)
         self._idle = idle
         self._gate = MemoryGate(available_bytes())
-        self._under_way: dict[str, Future[Artifact | BuildFailure]] = {}
+        self._under_way: dict[str, _UnderWay] = {}
+        self._threads: set[threading.Thread] = set()
         self._guard = threading.Lock()
 
-    def build(self, request: BuildRequest, *, deadline_s: float) -> Artifact | BuildFailure:
+    def build(self, request: BuildRequest, *, deadline_s: float, go_on: GoOn = endless) -> Artifact | BuildFailure:
         """Build `request`, or take it from the cache, in at most about `deadline_s` seconds.
+
+        `go_on` is asked now and then. What it raises ends this wait at once; the build, with its compilers, soon
+        afterwards where nobody else waits for it.
 
         Raises MachineError where the machine, and not the candidate, is why it cannot be built.
         """
         if (refusal := _refusal(request, self._around.machine)) is not None:
             return refusal
         key = cache_key(request, self._around.machine, [t.name for t in self._toolchains])
-        mine, pending = self._claim(key)
-        if not mine:
-            return _as_cached(pending.result())
+        if (known := self._around.cache.get(key)) is not None:
+            return known
+        build, mine = self._join(key, request, deadline_s)
         try:
-            outcome = self._build_locked(key, request, deadline_s)
-        except BaseException as error:
-            pending.set_exception(error)
-            raise
-        else:
-            pending.set_result(outcome)
-            return outcome
+            outcome = outcome_of(build.outcome, go_on)
         finally:
-            with self._guard:
-                del self._under_way[key]
+            self._leave(key, build)
+        return outcome if mine else _as_cached(outcome)
+
+    def close(self) -> None:
+        """Wait for the end of what was built last, though nobody else did."""
+        with self._guard:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join()
 
     def prepare(self) -> None:
         """Make what the toolchains need once for this torch; half a minute where the cache has none, else nothing."""
         for toolchain in self._toolchains:
             toolchain.prepare(self._around)
 
-    def _claim(self, key: str) -> tuple[bool, Future[Artifact | BuildFailure]]:
-        """Whether this thread is to build `key`, and the future by which the others wait for it."""
+    def _join(self, key: str, request: BuildRequest, deadline_s: float) -> "tuple[_UnderWay, bool]":
+        """Wait for a build from now on: it, and whether it is begun by this. Raises MachineError."""
         with self._guard:
-            if key in self._under_way:
-                return False, self._under_way[key]
-            self._under_way[key] = Future()
-            return True, self._under_way[key]
+            if (build := self._under_way.get(key)) is not None:
+                build.waiting += 1
+                return build, False
+            build = _UnderWay()
+            told_as = contextvars.copy_context()
+            thread = threading.Thread(
+                target=told_as.run, args=(self._work, key, request, deadline_s, build), name="build"
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise MachineError(f"a build could not be begun ({error}): see harness doctor") from error
+            self._threads.add(thread)
+            self._under_way[key] = build
+            return build, True
 
-    def _build_locked(self, key: str, request: BuildRequest, deadline_s: float) -> Artifact | BuildFailure:
+    def _leave(self, key: str, build: "_UnderWay") -> None:
+        """Wait for it no longer. One that nobody waits for is ended, and no other request joins it."""
+        with self._guard:
+            build.waiting -= 1
+            if not build.waiting:
+                build.unwanted.set()
+                self._forget(key, build)
+
+    def _forget(self, key: str, build: "_UnderWay") -> None:
+        if self._under_way.get(key) is build:
+            del self._under_way[key]
+
+    def _work(self, key: str, request: BuildRequest, deadline_s: float, build: "_UnderWay") -> None:
+        """The thread of one build."""
+        try:
+            outcome = self._build_locked(key, request, deadline_s, build)
+        except BaseException as error:  # noqa: BLE001  # it is raised in those that wait
+            self._end(key, build)
+            build.outcome.set_exception(error)
+        else:
+            self._end(key, build)
+            build.outcome.set_result(outcome)
+
+    def _end(self, key: str, build: "_UnderWay") -> None:
+        with self._guard:
+            self._forget(key, build)
+            self._threads.discard(threading.current_thread())
+
+    def _build_locked(
+        self, key: str, request: BuildRequest, deadline_s: float, build: "_UnderWay"
+    ) -> Artifact | BuildFailure:
         cache = self._around.cache
-        if (known := cache.get(key)) is not None:
-            return known
-        with cache.lock(f"{key}.lock"):
+        with cache.lock(f"{key}.lock", build.go_on):
             if (known := cache.get(key)) is not None:
                 return known
             self.prepare()
+            build.go_on()
             with cache.work_folder() as work:
-                return self._build_new(key, request, work, until=time.monotonic() + deadline_s)
+                return self._build_new(key, request, work, until=time.monotonic() + deadline_s, build=build)
 
-    def _build_new(self, key: str, request: BuildRequest, work: Path, *, until: float) -> Artifact | BuildFailure:
+    def _build_new(
+        self, key: str, request: BuildRequest, work: Path, *, until: float, build: "_UnderWay"
+    ) -> Artifact | BuildFailure:
         """Try the toolchains in their order; only where the last one fails is it the candidate's fault."""
         notes: list[str] = []
         started, cpu_seconds = time.monotonic(), 0.0
@@ -161,7 +225,7 @@ class Builder:
             last = toolchain is self._toolchains[-1]
             left = until - time.monotonic()
             share = left if last else left * FIRST_TRY_SHARE
-            attempt = self._attempt(toolchain, request, work / toolchain.name, share)
+            attempt = self._attempt(toolchain, request, work / toolchain.name, share, build)
             cpu_seconds += attempt.cpu_seconds
             if attempt.module is not None or last or attempt.reason == "not-emulated":
                 break
@@ -217,7 +281,10 @@ class Builder:
         if machine.nvcc and machine.layout.cuda is None and _CUDA_TORCH_HEADER in attempt.log:
             raise ToolchainError("This torch is a CPU build: install a CUDA build of torch to build for a GPU.")
 
-    def _attempt(self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float) -> _Attempt:
+    def _attempt(
+        self, toolchain: Toolchain, request: BuildRequest, work: Path, deadline_s: float, build: "_UnderWay"
+    ) -> _Attempt:
+        """What came of one toolchain. Raises GivenUpError for a build that was ended, of which nothing can be said."""
         try:
             plan = toolchain.plan(request, self._around)
         except SteppedBack as why:
@@ -232,14 +299,17 @@ class Builder:
         readable = readable_folders(self._around.machine.layout, self._around.cache)
         started = time.monotonic()
         with disk_faults(self._around.cache.root):
-            with self._gate.hold(toolchain.memory_bytes):
+            running = functools.partial(run_plan, idle=self._idle, unwanted=build.unwanted)
+            with self._gate.hold(toolchain.memory_bytes, build.go_on):
                 final = toolchain is self._toolchains[-1]
-                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle, final=final)
+                attempt = running(plan, work, deadline_s, readable, final=final)
+            build.go_on()
             if not attempt.killed:
                 return attempt
-            with self._gate.hold(self._gate.budget_bytes):  # alone: others may have had the memory
+            with self._gate.hold(self._gate.budget_bytes, build.go_on):  # alone: others may have had the memory
                 left = max(1.0, deadline_s - (time.monotonic() - started))
-                attempt = run_plan(plan, work.with_name(f"{work.name}-alone"), left, readable, idle=self._idle)
+                attempt = running(plan, work.with_name(f"{work.name}-alone"), left, readable)
+            build.go_on()
         if attempt.killed and attempt.short and attempt.peak_bytes < toolchain.memory_bytes:
             raise MachineError(
                 f"The kernel killed a compiler that had taken {attempt.peak_bytes >> 20} MiB: free some memory."
@@ -248,27 +318,35 @@ class Builder:
 
 
 def run_plan(
-    plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False, final: bool = False
+    plan: Plan,
+    work: Path,
+    deadline_s: float,
+    readable: tuple[Path, ...],
+    *,
+    idle: bool = False,
+    final: bool = False,
+    unwanted: threading.Event | None = None,
 ) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers side by side, then the linker.
 
-    `final`: no other toolchain is asked after these compilers, so what one of them refuses ends the others.
+    `final`: no other toolchain is asked after these compilers, so what one of them refuses ends the others. All are ended once
+    `unwanted` is set, and what is said of them then means nothing.
 
     Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
     """
     started, oom_kills = time.monotonic(), kernel_oom_kills()
     work.mkdir(parents=True)
-    refused = threading.Event()
+    refused, unwanted = threading.Event(), unwanted or threading.Event()
     compiler = functools.partial(run_compiler, cwd=work, readable=readable, idle=idle)
     for name, text in plan.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, errors="surrogateescape")
     at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, final), plan.compile))
+        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, unwanted, final), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
-        linked = compiler(plan.link, deadline_s=left)
+        linked = compiler(plan.link, deadline_s=left, stop=unwanted)
         unkept = plan.refused_link is not None and re.search(plan.refused_link, linked.output)
         runs.append(dataclasses.replace(linked, status=1) if unkept else linked)
     log = "\n".join(run.output.strip() for run in runs if run.output.strip()).replace(f"{work}/", "")
@@ -300,10 +378,18 @@ def run_plan(
 
 
 def _beside(
-    compiler: Callable[..., CompilerRun], call: Sequence[str], deadline_s: float, refused: threading.Event, final: bool
+    compiler: Callable[..., CompilerRun],
+    call: Sequence[str],
+    deadline_s: float,
+    refused: threading.Event,
+    unwanted: threading.Event,
+    final: bool,
 ) -> CompilerRun:
     """One of several compilers of a build, ended once another has refused its source where that is `final`."""
-    run = compiler(call, deadline_s=deadline_s, stop=refused)
+    stop = AnyOf(refused, unwanted)
+    if stop.is_set():
+        return CompilerRun(status=1, output="", seconds=0.0, cpu_seconds=0.0, timed_out=False, stopped=True)
+    run = compiler(call, deadline_s=deadline_s, stop=stop)
     if final and not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
         refused.set()
     return run

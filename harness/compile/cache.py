@@ -28,6 +28,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.cache_folder import cache_folder
+from harness.compile.waiting import POLL_S, GoOn, endless
 from harness.errors import MachineError
 from harness.schema import Artifact, BuildFailure, Frozen
 
@@ -115,14 +116,19 @@ class ArtifactCache:
         return outcome
 
     @contextlib.contextmanager
-    def lock(self, name: str) -> Iterator[None]:
-        """Hold the lock `name` against every other process and thread that shares this cache."""
+    def lock(self, name: str, go_on: GoOn = endless) -> Iterator[None]:
+        """Hold the lock `name` against every other process and thread that shares this cache.
+
+        What `go_on` raises ends the wait for it.
+        """
         with disk_faults(self.root):
             path = self.root / "locks" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            while not _locked(descriptor):
+                go_on()
+                time.sleep(POLL_S)
             yield
         finally:
             os.close(descriptor)
@@ -245,6 +251,14 @@ class ArtifactCache:
             if now - _last_use(folder) >= GRACE_S:
                 self._remove(folder)
                 surplus -= sizes[folder]
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sha256_of(file: Path) -> str:

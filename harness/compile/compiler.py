@@ -22,7 +22,7 @@ from harness import logs
 from harness.compile.cache import ArtifactCache
 from harness.compile.torch_layout import TorchLayout, cxx_compiler
 from harness.errors import MachineError, ToolchainError
-from harness.sandbox import run_tool
+from harness.sandbox import Stop, run_tool
 
 _log = logs.logger("compile")
 _OURS = (Path(__file__).parent / "slim", Path(__file__).parent.parent / "emulate" / "include")
@@ -79,6 +79,16 @@ class CompilerRun:
         return not self.ok and any(sign in self.output for sign in _OUT_OF_MEMORY)
 
 
+class AnyOf:
+    """Set once one of these is."""
+
+    def __init__(self, *events: threading.Event) -> None:
+        self._events = events
+
+    def is_set(self) -> bool:
+        return any(event.is_set() for event in self._events)
+
+
 def run_compiler(
     argv: Sequence[str],
     *,
@@ -86,7 +96,7 @@ def run_compiler(
     deadline_s: float,
     readable: Sequence[Path] = (),
     idle: bool = False,
-    stop: threading.Event | None = None,
+    stop: Stop | None = None,
 ) -> CompilerRun:
     """Run one compiler or linker in `cwd`, all that it may write, for at most `deadline_s` seconds.
 

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.compile.waiting import POLL_S, GoOn, endless
+
 # Left to everything else on the machine: judges, workers, the page cache.
 SHARE = 0.7
 
@@ -18,10 +20,12 @@ class MemoryGate:
         self._changed = threading.Condition()
 
     @contextlib.contextmanager
-    def hold(self, size_bytes: int) -> Iterator[None]:
-        """Wait for room for `size_bytes`, and keep it while the block runs."""
+    def hold(self, size_bytes: int, go_on: GoOn = endless) -> Iterator[None]:
+        """Wait for room for `size_bytes`, and keep it while the block runs. What `go_on` raises ends the wait."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._used or self._used + size_bytes <= self.budget_bytes)
+            while self._used and self._used + size_bytes > self.budget_bytes:
+                go_on()
+                self._changed.wait(POLL_S)
             self._used += size_bytes
         try:
             yield

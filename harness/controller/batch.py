@@ -117,7 +117,9 @@ def check_settings(problems: Sequence[Problem], settings: Settings) -> None:
 
 def settings_for(problem: Problem, settings: Settings) -> Settings:
     """The settings with only those numbers of the workload that this problem has."""
-    names = numeric_settings(problem) if settings.workload else {}
+    if not settings.workload:
+        return settings
+    names = numeric_settings(problem)
     workload = {name: value for name, value in settings.workload.items() if name in names}
     return settings.model_copy(update={"workload": workload})
 

@@ -8,16 +8,13 @@ from pydantic import ValidationError
 from harness.catalog import Catalog
 from harness.controller.batch import settings_for
 from harness.controller.engine import Ask, Engine
-from harness.controller.evaluate import Evaluated
+from harness.controller.evaluate import SUBMISSION, Evaluated
 from harness.errors import HarnessError, InputError
 from harness.report.judged import Judged
 from harness.report.rows import leaderboard
 from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 from harness.store import Key, Run
-
-SUBMISSION = "submission.txt"
-"""The attachment that holds a submission's text."""
 
 
 def settings_of(run: Run) -> Settings:

@@ -41,6 +41,8 @@ RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 MOST_QUEUED = 100_000
 BUILDERS_AN_AUDITOR = 4
 """For so many builders there is one thread for what is built on idle cores."""
+_STALE = 64
+"""So many deadlines of jobs that wait no longer are kept, beside as many as there are that do."""
 _NEWS_S = 0.1
 """So often a source is asked again that had nothing at the moment."""
 
@@ -59,11 +61,12 @@ class Ask:
         noting: a fault, and a deadline that is over, becomes a record of the kind `infrastructure` with its `fault`.
         tools: run it under these once it is judged.
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
-        reuses: take over the verdict on an equal candidate, where this knows one.
+        reuses: take over the verdict on an equal candidate, where this knows one, or will.
         confirms: ask stock about this verdict on the submission, which was told.
         idle: build on cores that nothing else wants, behind all others.
         device: judge it on the device of this name, on any where None.
-        on_phase: told each phase as it begins, and "" where it waits for a device; from a thread of the engine's.
+        on_phase: told each phase as it begins, and "" where it waits for a core or a device; from a thread of the
+            engine's.
     """
 
     submission: Submission
@@ -262,12 +265,16 @@ class LocalEngine(Engine):
         super().__init__(width=builders + devices, most_queued=most_queued)
         self._session = session
         self._cores, self._seats = Turns(range(builders)), Turns(session.seats)
-        self._line = _Line(self.width, "engine")
+        # As many again as are built at once may wait for an equal candidate, and keep nobody from a core.
+        self._line = _Line(self.width + builders, "engine")
         self._idle_line = _Line(max(1, builders // BUILDERS_AN_AUDITOR), "engine-idle")
         self._numbers = itertools.count()
-        self._news = threading.Condition()
+        guard = threading.RLock()
+        self._news, self._due = threading.Condition(guard), threading.Condition(guard)
         self._open: set[_Job] = set()
         self._waiting: set[_Job] = set()
+        self._deadlines: list[tuple[float, int, _Job]] = []
+        self._keeper: threading.Thread | None = None
         self._stopped = False
 
     @property
@@ -290,6 +297,7 @@ class LocalEngine(Engine):
             return
         with self._news:
             self._stopped = True
+            self._due.notify()
             left = [job for job in self._open if not job.begun]
         for job in left:
             job.future.cancel()
@@ -300,6 +308,8 @@ class LocalEngine(Engine):
         self.stop()
         self._line.threads.shutdown()
         self._idle_line.threads.shutdown()
+        if self._keeper is not None:
+            self._keeper.join()
 
     def _enter(self, ask: Ask, *, bounded: bool) -> "Future[Evaluated]":
         job = _Job(ask)
@@ -315,7 +325,10 @@ class LocalEngine(Engine):
                 raise _closed() from None
             self._open.add(job)
             self._waiting.add(job)
-            heapq.heappush(line.jobs, (ask.rank, next(self._numbers), job))
+            number = next(self._numbers)
+            heapq.heappush(line.jobs, (ask.rank, number, job))
+            if ask.deadline is not None:
+                self._keep_deadline(ask.deadline, number, job)
         job.future.add_done_callback(lambda future: self._cancelled(job) if future.cancelled() else None)
         return job.future
 
@@ -333,6 +346,37 @@ class LocalEngine(Engine):
         self._open.discard(job)
         self._news.notify_all()
 
+    def _keep_deadline(self, deadline: float, number: int, job: _Job) -> None:
+        """See to it that a job that waits ends with its deadline, though no thread has taken it."""
+        if len(self._deadlines) > 2 * len(self._waiting) + _STALE:
+            self._deadlines = [one for one in self._deadlines if one[2] in self._waiting]
+            heapq.heapify(self._deadlines)
+        heapq.heappush(self._deadlines, (deadline, number, job))
+        if self._deadlines[0][2] is job:
+            self._due.notify()
+        if self._keeper is None:
+            self._keeper = threading.Thread(target=self._end_what_is_late, name="engine-deadlines")
+            self._keeper.start()
+
+    def _end_what_is_late(self) -> None:
+        """A thread of its own: what is over its deadline while it waits ends there."""
+        while (job := self._next_late()) is not None:
+            self._run(job)
+
+    def _next_late(self) -> _Job | None:
+        """A job that waits and is over its deadline, waited for; None once nothing is begun any more."""
+        with self._news:
+            while not self._stopped:
+                left_s = self._deadlines[0][0] - time.monotonic() if self._deadlines else None
+                if left_s is None or left_s > 0:
+                    self._due.wait(left_s)
+                    continue
+                job = heapq.heappop(self._deadlines)[2]
+                if job in self._waiting:
+                    self._waiting.discard(job)
+                    return job
+            return None
+
     def _take(self, line: _Line) -> None:
         """One of a line's threads judges the most urgent."""
         with self._news:
@@ -340,6 +384,10 @@ class LocalEngine(Engine):
             if job not in self._waiting:
                 return
             self._waiting.discard(job)
+        self._run(job)
+
+    def _run(self, job: _Job) -> None:
+        """Judge it, and tell whoever asked."""
         try:
             evaluated = replace(self._judge(job), device=job.device, device_s=job.device_s)
         except BaseException as error:  # noqa: BLE001  # it is raised where the future is asked
@@ -377,6 +425,7 @@ class LocalEngine(Engine):
             tools=ask.tools,
             later=ask.later,
             reuses=ask.reuses,
+            rank=ask.rank,
             noting=ask.noting,
             core=core,
             seat=self._seat(job),
@@ -389,6 +438,8 @@ class LocalEngine(Engine):
         if job.ask.idle:
             yield
         else:
+            if job.told is not None:
+                job.phase("")
             with self._cores.turn(job.ask.rank, time_left=job.time_left):
                 yield
 

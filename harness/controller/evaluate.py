@@ -17,11 +17,13 @@ from typing import TypeVar
 
 from harness import logs
 from harness.backends import BACKENDS, Backend, backend_for
+from harness.compile import GoOn
 from harness.controller.inspection import Inspection, worth_inspecting
 from harness.controller.preparation import Preparation, prepare
 from harness.controller.races import flags_of_races
 from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
+from harness.controller.turns import NORMAL
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.formats import FORMATS
 from harness.intake import extract
@@ -57,6 +59,10 @@ V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
 _ZYGOTE_S = 0.2
 """Seconds that the end of the process from which workers are forked may take to be seen: they die of it in less."""
+SUBMISSION = "submission.txt"
+"""The attachment that holds a submission's text."""
+_RECORD_BYTES = 1 << 14
+"""What a record may have in memory, in round numbers."""
 ONE_IN = 20
 """Of so many verdicts from fast builds one is confirmed by stock where `audit` is "sample"."""
 
@@ -70,6 +76,7 @@ def evaluate(
     tools: Sequence[ToolName] = (),
     later: bool = False,
     reuses: "Reuse[Evaluated] | None" = None,
+    rank: int = NORMAL,
     noting: bool = False,
     core: AbstractContextManager[object] | None = None,
     seat: AbstractContextManager[JudgeSeat] | None = None,
@@ -84,27 +91,61 @@ def evaluate(
     Args:
         settings: those of this submission alone, the session's where None.
         later: a verdict that stock is asked about is told before its word is there (`Evaluated.unconfirmed`).
-        reuses: is asked for the verdict on an equal candidate, which is taken over.
+        reuses: is asked for the verdict on an equal candidate, which is taken over; it is waited for with neither a
+            core nor a device, unless that one is less urgent. Not where there are `tools`.
+        rank: lower ones are more urgent.
         core, seat: what to have for the first half and for the second; waited for, and given back.
     """
     draft = begin(submission, problem, session=session, settings=settings)
-    draft.later, draft.reuse = later, reuses
+    draft.later = later
     at = session.seats[0]
     try:
-        with core or nullcontext():
-            examine(draft, session=session, on_phase=on_phase)
-        with seat or nullcontext(at) as at:
-            evaluated = settle(draft, session=session, seat=at, on_phase=on_phase)
-            if tools and worth_inspecting(evaluated.record.verdict):
-                evaluated = _inspected(evaluated, draft, tools, session=session, seat=at, on_phase=on_phase)
+        read(draft, session=session, on_phase=on_phase)
+        with _equal(draft, None if tools else reuses, rank, on_phase) as equal:
+            if equal.known is not None:
+                return _taken_over(equal.known, draft)
+            with core or nullcontext():
+                examine(draft, session=session, on_phase=on_phase)
+            with seat or nullcontext(at) as at:
+                evaluated = settle(draft, session=session, seat=at, on_phase=on_phase)
+                if not (draft.audited and later):  # a verdict that stock may yet take back is nobody else's
+                    equal.found = evaluated
+                if tools and worth_inspecting(evaluated.record.verdict):
+                    evaluated = _inspected(evaluated, draft, tools, session=session, seat=at, on_phase=on_phase)
     except HarnessError as error:
         if not noting or (isinstance(error, GivenUpError) and not isinstance(error, DeadlineError)):
             raise
         return noted(draft, error, seat=at)
-    finally:
-        if draft.reuse is not None:
-            draft.reuse.leave(draft.equal, draft)
     return replace(evaluated, unconfirmed=draft.audited and draft.later)
+
+
+@dataclass
+class _Equal:
+    """What is `known` of an equal candidate, else what was `found` of this one, for those that wait for it."""
+
+    known: "Evaluated | None" = None
+    found: "Evaluated | None" = None
+
+
+@contextmanager
+def _equal(draft: "Draft", reuses: "Reuse[Evaluated] | None", rank: int, on_phase: OnPhase) -> "Iterator[_Equal]":
+    """Asks for the verdict on an equal candidate, and waits for it; else tells what is found of this one."""
+    if reuses is None or draft.candidate is None:
+        yield _Equal()
+        return
+    with _its_own_text(draft):
+        key = key_of(draft.candidate, draft.problem, draft.settings, draft.kind)
+    if draft.failure is not None:
+        yield _Equal()
+        return
+    known = reuses.ask(key, draft, rank=rank, on_wait=lambda: on_phase("waiting for an equal candidate"))
+    equal = _Equal(known)
+    try:
+        yield equal
+    finally:
+        if known is None:
+            found = equal.found and equal.found.without(SUBMISSION)
+            reuses.tell(key, draft, found, size=found.size if found else 0)
 
 
 @dataclass(frozen=True)
@@ -124,13 +165,21 @@ class Evaluated:
     device: str = ""
     device_s: float = 0.0
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it has, to keep it in memory."""
+        return _RECORD_BYTES + sum(map(len, self.attachments.values()))
+
+    def without(self, attachment: str) -> "Evaluated":
+        """The same but for this attachment."""
+        return replace(self, attachments={name: text for name, text in self.attachments.items() if name != attachment})
+
 
 @dataclass
 class Draft:
     """A submission half way: what is known before a device is needed.
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
-    `reuse` is asked for the verdict on an equal candidate under the key `equal`, and `taken` is what it knew.
     `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
     the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
     """
@@ -149,9 +198,6 @@ class Draft:
     stock: "Draft | None" = None
     later: bool = False
     idle: bool = False
-    reuse: "Reuse[Evaluated] | None" = None
-    equal: str = ""
-    taken: "Evaluated | None" = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -177,14 +223,35 @@ def begin(submission: Submission, problem: Problem, *, session: Session, setting
     return Draft(submission, problem, settings or session.settings, session.backend.name)
 
 
-def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
-    """The half that needs no device: extract, screen, import in a CPU-only worker, build.
+def read(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    """The candidate in the submission's text."""
+    with _its_own_text(draft), draft.phase("extract", on_phase):
+        entry = FORMATS[draft.problem.format].entry
+        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract, entry=entry)
+        if isinstance(found, Failed):
+            draft.failure = found
+        else:
+            draft.candidate, draft.kind = found, _kind(found, session.backend)
 
-    What it meets is the candidate's text and its worker's words: where reading them ends in something that no part of
-    this foresaw, the candidate has failed, and not the batch around it.
+
+def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    """The half that needs no device: extract, unless that was done, screen, import in a CPU-only worker, build."""
+    if draft.candidate is None and draft.failure is None:
+        read(draft, session=session, on_phase=on_phase)
+    if draft.candidate is not None and draft.failure is None:
+        with _its_own_text(draft):
+            _examine(draft, draft.candidate, session=session, on_phase=on_phase)
+
+
+@contextmanager
+def _its_own_text(draft: Draft) -> Iterator[None]:
+    """What is met here is the candidate's text and its worker's words.
+
+    Where reading them ends in something that no part of this foresaw, the candidate has failed, and not the batch
+    around it.
     """
     try:
-        _examine(draft, session=session, on_phase=on_phase)
+        yield
     except (HarnessError, KeyboardInterrupt):
         raise
     except (OSError, MemoryError) as error:
@@ -194,20 +261,7 @@ def examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.failure = Failed(stage="load", reason="protocol", detail=detail, log=traceback.format_exc())
 
 
-def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
-    entry = FORMATS[draft.problem.format].entry
-    with draft.phase("extract", on_phase):
-        draft.extraction, found = extract(draft.submission, policy=draft.settings.extract, entry=entry)
-    if isinstance(found, Failed):
-        draft.failure = found
-        return
-    candidate = draft.candidate = found
-    draft.kind = _kind(candidate, session.backend)
-    if draft.reuse is not None:
-        draft.equal = key_of(candidate, draft.problem, draft.settings, draft.kind)
-        draft.taken = draft.reuse.ask(draft.equal, draft, lambda: on_phase("waiting for an equal candidate"))
-        if draft.taken is not None:
-            return
+def _examine(draft: Draft, candidate: Candidate, *, session: Session, on_phase: OnPhase) -> None:
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
     beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
@@ -219,9 +273,9 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         draft.preparation = prepare(
             candidate,
             draft.kind,
-            entry=entry,
+            entry=FORMATS[draft.problem.format].entry,
             zygote=session.zygote,
-            build=_building(draft, candidate, session),
+            build=_building(draft, candidate, session, lambda: on_phase("build")),
             settings=draft.settings,
         )
     draft.failure = _its_own(draft.preparation.failure, session)
@@ -238,36 +292,22 @@ def stock_draft(submission: Submission, problem: Problem, settings: Settings, *,
     return begin(submission, problem, session=session, settings=by_stock)
 
 
-def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
-    """The half on the device, unless an equal candidate's verdict is taken over; told to those that wait for it."""
-    if draft.taken is not None:
-        return _taken_over(draft.taken, draft)
-    evaluated: Evaluated | None = None
-    try:
-        evaluated = _settled(draft, session=session, seat=seat, on_phase=on_phase)
-        return evaluated
-    finally:
-        if draft.reuse is not None and draft.equal:
-            # A verdict that stock may yet take back is not handed on.
-            draft.reuse.tell(draft.equal, draft, None if draft.audited and draft.later else evaluated)
-
-
 def _taken_over(known: Evaluated, draft: Draft) -> Evaluated:
     """The verdict on an equal candidate as that of this submission."""
-    first = known.record
+    first, named = known.record, known.record.submission.path
     builds = tuple(build.model_copy(update={"cached": True, "seconds": 0, "cpu_seconds": 0}) for build in first.builds)
     record = first.model_copy(
         update={
             "submission": draft.submission.ref(draft.extraction),
-            "reused": first.submission.path or first.submission.sha256,
+            "reused": named if named != draft.submission.path else first.submission.sha256,
             "builds": builds,
             "phases_s": draft.phases_s,
         }
     )
-    return Evaluated(record, {**known.attachments, "submission.txt": draft.submission.text})
+    return Evaluated(record, {**known.attachments, SUBMISSION: draft.submission.text})
 
 
-def _settled(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
+def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated:
     """The half on the device, and once more over stock's build where that is to confirm the verdict."""
     with logs.about(draft.log_id):
         evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
@@ -320,10 +360,16 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         writes_kernels=writes_kernels(candidate.source),
     )
 
-    build = _building(draft, candidate, session, seat)
+    at = ["load"]
+
+    def told(phase: str) -> None:
+        at[0] = phase
+        on_phase(phase)
+
+    build = _building(draft, candidate, session, lambda: on_phase(at[0]), seat)
 
     def ask(job: Job = job) -> Judgement:
-        return seat.judge(job, build=build, on_phase=on_phase)
+        return seat.judge(job, build=build, on_phase=told)
 
     try:
         judgement = ask()
@@ -437,12 +483,20 @@ def _inspected(
     )
 
 
-def _building(draft: Draft, candidate: Candidate, session: Session, seat: JudgeSeat | None = None) -> Build:
-    """How a draft's sources are built, for the device of `seat` where that is known."""
+def _building(
+    draft: Draft, candidate: Candidate, session: Session, go_on: GoOn, seat: JudgeSeat | None = None
+) -> Build:
+    """How a draft's sources are built, for the device of `seat` where that is known. `go_on` may end it."""
 
     def build(request: BuildRequest) -> Artifact | BuildFailure:
         return session.build(
-            draft.kind, request, candidate, choice=draft.settings.toolchain, idle=draft.idle, seat=seat
+            draft.kind,
+            request,
+            candidate,
+            choice=draft.settings.toolchain,
+            idle=draft.idle,
+            seat=seat,
+            go_on=go_on,
         )
 
     return build
@@ -499,7 +553,7 @@ def _substitutions(draft: Draft, judgement: Judgement | None) -> tuple[str, ...]
 
 def _attachments(draft: Draft, verdict: Verdict, judgement: Judgement | None) -> dict[str, str]:
     texts = {
-        "submission.txt": draft.submission.text,
+        SUBMISSION: draft.submission.text,
         "candidate.py": draft.candidate.source if draft.candidate else "",
         "build.log": draft.preparation.build_log if draft.preparation else "",
         "worker.log": judgement.worker_log if judgement else "",

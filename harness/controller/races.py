@@ -44,7 +44,8 @@ def _emulated(
     candidate: Candidate, problem: Problem, settings: Settings, *, session: Session, on_phase: OnPhase
 ) -> Verdict:
     def build(request: BuildRequest) -> Artifact | BuildFailure:
-        return session.build(EMULATED, request, candidate, choice=settings.toolchain)
+        choice = settings.toolchain
+        return session.build(EMULATED, request, candidate, choice=choice, go_on=lambda: on_phase("build"))
 
     prepared = prepare(
         candidate,

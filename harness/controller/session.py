@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from harness import logs
 from harness.backends import BACKENDS, Backend
-from harness.compile import ArtifactCache, Builder, find_torch, to_candidate_lines
+from harness.compile import ArtifactCache, Builder, GoOn, endless, find_torch, to_candidate_lines
 from harness.controller.holder import Holder
 from harness.errors import DeviceError, GivenUpError, HarnessError, InputError, MachineError, SandboxError
 from harness.judge.jobs import (
@@ -164,8 +164,8 @@ class JudgeSeat:
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
         """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults.
 
-        Where `on_phase` raises GivenUpError, so does this, once the judge has let go of the job and is ready for
-        another.
+        Where `on_phase` or `build` raises GivenUpError, so does this, once the judge has let go of the job and is
+        ready for another.
         """
         answer = self._ask(job, build, on_phase)
         assert isinstance(answer, Judgement)
@@ -216,7 +216,11 @@ class JudgeSeat:
                         given_up = error
                     channel.send(Proceed(job=job.id) if given_up is None else GiveUp(job=job.id))
                 case BuildWanted() if build is not None and given_up is None:
-                    channel.send(BuildDone(job=job.id, outcome=build(message.request)))
+                    try:
+                        channel.send(BuildDone(job=job.id, outcome=build(message.request)))
+                    except GivenUpError as error:
+                        given_up = error
+                        channel.send(GiveUp(job=job.id))
                 case GaveUp() if given_up is not None:
                     return given_up
                 case Fault():
@@ -321,19 +325,21 @@ class Session:
         choice: ToolchainChoice | None = None,
         idle: bool = False,
         seat: JudgeSeat | None = None,
+        go_on: GoOn = endless,
     ) -> Artifact | BuildFailure:
         """Build for a kind of device, or take it from the cache; compiler messages name the candidate's own lines.
 
         `inspected` builds are for the tools of `harness.inspect`, `choice` is the settings' where None, `idle` ones
         take the cores that nothing else wants, and IDLE_PATIENCE times as long. For a GPU the architecture is that of
         `seat`, or of the first one where None: it is not known yet then where it will run, and a seat with another
-        architecture builds it again. Thread-safe.
+        architecture builds it again. What `go_on` raises ends the wait, and the build where nobody else waits for it.
+        Thread-safe.
         """
         arch = (seat or self.seats[0]).start().arch if BACKENDS[kind].is_gpu else None
         builder = self._builder((kind, arch, inspected, choice or self.settings.toolchain, idle))
         deadline_s = self.settings.build_timeout_s * (IDLE_PATIENCE if idle else 1)
         try:
-            outcome = builder.build(request, deadline_s=deadline_s)
+            outcome = builder.build(request, deadline_s=deadline_s, go_on=go_on)
         except HarnessError:
             raise
         except (OSError, MemoryError) as error:
@@ -367,6 +373,8 @@ class Session:
             return self._builders[key]
 
     def close(self) -> None:
+        for builder in self._builders.values():
+            builder.close()
         for seat in (*self.seats, *filter(None, [self._emulating])):
             seat.close()
 

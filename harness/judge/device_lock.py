@@ -22,6 +22,7 @@ FOLDER = Path("/tmp/kernel-harness-devices")
 LONGEST_WAIT_S = 1800.0
 """What timing may take elsewhere before it is called a fault. Tuning a compiled baseline takes minutes."""
 _POLL_S = (0.02, 0.06)  # drawn anew each time, so that judges that wait do not follow each other in step
+_TELL_EVERY_S = 0.25
 _LONGEST_PID = 20
 
 OnWait = Callable[[int | None], None]
@@ -38,25 +39,28 @@ class DeviceLock:
     def take(self, on_wait: OnWait, *, longest_s: float = LONGEST_WAIT_S) -> float:
         """Have the device until `release`; the seconds that were waited for it, 0 where it was free.
 
-        `on_wait` is told the pid of the process that has it, None where that is not known yet, whenever that changes.
-        Raises MachineError where it is not given back within `longest_s`, or the lock's file cannot be used.
+        `on_wait` is told the pid of the process that has it, None where that is not known yet: whenever that changes,
+        and every _TELL_EVERY_S. What it raises ends the wait. Raises MachineError where it is not given back within
+        `longest_s`, or the lock's file cannot be used.
         """
         if self._held is not None:
             return 0.0
-        started, told = time.monotonic(), False
+        started = time.monotonic()
+        told: float | None = None
         last: int | None = None
         while not self._taken():
             holder = self._holder()
-            if not told or holder not in (None, last):
-                on_wait(holder)
-                told, last = True, holder
+            if told is None or holder not in (None, last) or time.monotonic() - told > _TELL_EVERY_S:
+                last = last if holder is None else holder
+                on_wait(last)
+                told = time.monotonic()
             if time.monotonic() - started > longest_s:
                 raise MachineError(
                     f"{self._path.stem} was not free for timing within {longest_s:g} s: {_named(holder)} holds "
                     f"{self._path}"
                 )
             time.sleep(random.uniform(*_POLL_S))
-        return time.monotonic() - started if told else 0.0
+        return 0.0 if told is None else time.monotonic() - started
 
     def release(self) -> None:
         """Give the device back; nothing where it is not had."""

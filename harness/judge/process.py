@@ -572,6 +572,8 @@ class JudgeProcess:
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._tell(BuildWanted(request=request))
         answer = self._hear()
+        if isinstance(answer, GiveUp):
+            raise _GivenUp
         if not isinstance(answer, BuildDone):
             raise _Misheard(f"the controller said {answer.say!r} where a build was waited for")
         return answer.outcome

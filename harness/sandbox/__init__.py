@@ -9,7 +9,7 @@ with Zygote.start(preload=["harness.worker.serve"]) as zygote:
 from harness.sandbox.client import Process, Trusted, Worker, Zygote
 from harness.sandbox.freezer import Freezer, NotStopped
 from harness.sandbox.policy import AT_LEAST, RISING, Cause, Exit, Isolation, Least, Limits, Policy, Tier
-from harness.sandbox.tool import Completed, bubblewrap, run_tool, tool_confinement
+from harness.sandbox.tool import Completed, Stop, bubblewrap, run_tool, tool_confinement
 from harness.sandbox.zygote_messages import Confinement
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "NotStopped",
     "Policy",
     "Process",
+    "Stop",
     "Tier",
     "Trusted",
     "Worker",

@@ -18,12 +18,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from harness.errors import ToolchainError
 from harness.sandbox import host, landlock, seccomp
@@ -73,6 +72,12 @@ sys.modules["harness.sandbox"] = package
 from harness.sandbox.jail import main
 main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
 """
+
+
+class Stop(Protocol):
+    """What says that nobody waits for a tool any more, such as a `threading.Event`."""
+
+    def is_set(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def run_tool(
     env: Mapping[str, str] | None = None,
     isolation: Isolation = "auto",
     idle: bool = False,
-    stop: threading.Event | None = None,
+    stop: Stop | None = None,
 ) -> Completed:
     """Run a tool in `cwd`, which it may write, with no network, for at most `deadline_s` seconds.
 
@@ -182,7 +187,7 @@ def _run_tool(
     env: Mapping[str, str] | None,
     isolation: Isolation,
     idle: bool,
-    stop: threading.Event | None,
+    stop: Stop | None,
 ) -> Completed:
     environment = dict(env) if env is not None else _environment(cwd)
     if shutil.which(argv[0], path=environment.get("PATH", os.defpath)) is None:
@@ -298,7 +303,7 @@ def _jailed(
 class _Room:
     """How much may lie in a folder, and whether the caller still waits; looked at now and then."""
 
-    def __init__(self, folder: Path, most_bytes: int | None, stop: threading.Event | None = None) -> None:
+    def __init__(self, folder: Path, most_bytes: int | None, stop: Stop | None = None) -> None:
         self._folder, self._most_bytes, self._stop = folder, most_bytes, stop
         self._next = time.monotonic() + _ROOM_EVERY_S
         self.exceeded = False

@@ -1,6 +1,7 @@
 """The routes under /v1, /health and /metrics. What they mean is in docs/serve.md."""
 
 import asyncio
+import contextlib
 import functools
 import json
 from collections.abc import AsyncIterator
@@ -79,23 +80,20 @@ class Desk:
                     return job
                 if self.engine.draining and job.state == "queued":
                     raise HTTPException(503, "the server is draining; the judgement stays queued", DRAINING)
-                try:
-                    await asyncio.wait_for(changed.wait(), left)
-                except TimeoutError:
-                    continue
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await changed.wait()
 
 
-def view(job: Job, *, tag: str | None = None) -> dict[str, Any]:
-    """A judgement as callers see it. `record` and `summary` are there where it is done, and only there."""
+def view(job: Job, *, tag: str | None = None) -> str:
+    """A judgement as callers see it, a line of JSON. `record` and `summary` are there where it is done, and only there.
+
+    Both are JSON in the table, and go out as they lie there.
+    """
+    own = {"id": job.id, "state": job.state, "tag": job.tag if tag is None else tag, "reason": job.reason}
     done = job.state == "done"
-    return {
-        "id": job.id,
-        "state": job.state,
-        "tag": job.tag if tag is None else tag,
-        "reason": job.reason,
-        "record": json.loads(job.record) if done and job.record else None,
-        "summary": json.loads(job.summary) if done and job.summary else None,
-    }
+    record, summary = (text if done and text else "null" for text in (job.record, job.summary))
+    return f'{json.dumps(own)[:-1]}, "record": {record}, "summary": {summary}}}'
 
 
 def make_app(desk: Desk) -> FastAPI:
@@ -111,9 +109,9 @@ def make_app(desk: Desk) -> FastAPI:
     return app
 
 
-def _answered(job: Job, *, tag: str | None = None) -> JSONResponse:
+def _answered(job: Job, *, tag: str | None = None) -> Response:
     where = {"Location": f"/v1/judgements/{job.id}"}
-    return JSONResponse(view(job, tag=tag), status_code=202 if job.is_open else 200, headers=where)
+    return Response(view(job, tag=tag), 202 if job.is_open else 200, where, "application/json")
 
 
 def _add_judgements(app: FastAPI, desk: Desk) -> None:
@@ -165,14 +163,15 @@ async def _events(desk: Desk, id: str) -> AsyncIterator[str]:
             job = desk.job(id)
             now = (job.state, desk.engine.phases.get(id))
             if now[0] != told[0]:
-                yield f"event: state\ndata: {json.dumps(view(job))}\n\n"
+                yield f"event: state\ndata: {view(job)}\n\n"
             if now[1] is not None and now[1] != told[1]:
                 yield f"event: phase\ndata: {json.dumps({'id': id, 'phase': now[1]})}\n\n"
             told = now
             if not job.is_open or desk.engine.draining:
                 return
             try:
-                await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                async with asyncio.timeout(KEEP_ALIVE_S):
+                    await changed.wait()
             except TimeoutError:
                 yield ": still there\n\n"
 

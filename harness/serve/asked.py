@@ -49,7 +49,8 @@ class Asked(Frozen):
     """One judgement that is asked for.
 
     `problem` is a name that the server's catalogue has or, with a line break in it, a source. `deadline_s` counts from
-    acceptance: what is over it is not begun. `fresh` judges anew what was judged. `tag` is the caller's own.
+    acceptance: what is over it is not begun. `fresh` judges anew what was judged, this or an equal candidate. `tag` is
+    the caller's own.
     """
 
     submission: Annotated[str, Field(max_length=LONGEST_TEXT)]
@@ -67,11 +68,16 @@ class Asked(Frozen):
 
 
 class Work:
-    """What is judged: a submission, its problem and the settings, under the id that they make."""
+    """What is judged: a submission, its problem and the settings, under the id that they make.
 
-    def __init__(self, submission: Submission, problem: Problem, settings: Settings, made_of: Sequence[str]) -> None:
+    `fresh`: with no verdict taken over from an equal candidate.
+    """
+
+    def __init__(
+        self, submission: Submission, problem: Problem, settings: Settings, made_of: Sequence[str], *, fresh: bool
+    ) -> None:
         """`made_of` is what else decides a verdict: versions and devices."""
         parts = (submission.sha256, problem.title, problem.sha256, settings.model_dump_json(), *made_of)
         self.id = "j" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
         self.submission = submission.model_copy(update={"path": self.id})
-        self.problem, self.settings = problem, settings
+        self.problem, self.settings, self.fresh = problem, settings, fresh

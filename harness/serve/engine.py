@@ -24,6 +24,7 @@ from harness.controller.control import as_its_own, control, may_be_its_own, sett
 from harness.controller.engine import RANKS, Ask
 from harness.controller.engine import Engine as Judging
 from harness.controller.evaluate import Evaluated
+from harness.controller.reuse import Reuse
 from harness.errors import DeadlineError, HarnessError, MachineError, ProblemError, SandboxError
 from harness.library import load_submission
 from harness.schema import Problem, Record
@@ -62,10 +63,10 @@ class Watcher:
     """What the engine tells of its work; this one does nothing with it. Called from several threads."""
 
     def changed(self, id: str) -> None:
-        """A job's state is another."""
+        """A job has ended, or is queued again."""
 
     def phase(self, id: str) -> None:
-        """A job's phase is another."""
+        """A job is begun, or its phase is another."""
 
     def taken(self, how: str) -> None:
         """A request was queued, attached, answered or refused."""
@@ -114,6 +115,7 @@ class Engine:
         self.phases: dict[str, str] = {}
         self._open_judging = open_judging
         self._judging: Judging | None = None
+        self._known: Reuse[Evaluated] = Reuse()
         self._begun: dict[str, _Begun] = {}
         self._made_of: tuple[str, ...] = ()
         self._unwanted: set[str] = set()
@@ -157,19 +159,17 @@ class Engine:
         Raises NeedsToken, ProblemError or InputError for what is asked, Busy, Unavailable.
         """
         work = self._work_of(asked, trusted=trusted)
-        known = self.jobs.look(work.id)
-        if (known is None or not known.is_open) and not (known and known.state == "done" and not asked.fresh):
-            self._require_service()
         try:
             taken = self.jobs.accept(
                 work.id,
                 sha256=work.submission.sha256,
-                asked=asked.model_dump_json(exclude={"tag", "fresh", "deadline_s"}),
+                asked=asked.model_dump_json(exclude={"tag", "deadline_s"}),
                 tag=asked.tag,
                 rank=RANKS[asked.priority],
                 deadline_s=asked.deadline_s,
                 fresh=asked.fresh,
                 most=self.most_queued,
+                require=self._require_service,
             )
         except QueueFull:
             self.watcher.taken("refused")
@@ -239,7 +239,7 @@ class Engine:
         settings = asked.settings.over(settings_for(problem, self.settings))
         if settings.workload:
             apply_settings(problem, settings.workload)
-        return Work(load_submission(asked.submission), problem, settings, self._made_of)
+        return Work(load_submission(asked.submission), problem, settings, self._made_of, fresh=asked.fresh)
 
     def _problem(self, asked: Asked, *, trusted: bool) -> Problem:
         if not asked.names_a_problem:
@@ -275,6 +275,7 @@ class Engine:
     def _serve_one_judging(self) -> None:
         """Judge with one set of processes until the end, or until they are to be started anew."""
         self._reopen = False
+        self._known = Reuse()
         self._doubt_nothing()
         with self._open_judging() as judging:
             self._made_of = _made_of(judging)
@@ -302,11 +303,11 @@ class Engine:
     def _judge_side_by_side(self, judging: Judging) -> None:
         """Judge jobs as they come, until something is to be judged alone or none is to be begun."""
         while self._begun or self._begins_more():
-            while self._begins_more() and len(self._begun) < judging.width:
+            while self._begins_more() and len(self._begun) < 2 * judging.width:
                 job = self.jobs.claim()
                 if job is None:
                     break
-                self.watcher.changed(job.id)
+                self.watcher.phase(job.id)
                 self._begin(judging, job)
             begun = self._next_news()
             if begun is not None and self._begun.get(begun.job.id) is begun:
@@ -341,6 +342,7 @@ class Engine:
             work.problem,
             work.settings,
             rank=job.rank,
+            reuses=None if work.fresh else self._known,
             deadline=None if job.deadline is None else time.monotonic() + job.deadline - time.time(),
             noting=True,
             on_phase=functools.partial(self._phase, job.id),
@@ -391,7 +393,8 @@ class Engine:
             cancelled = job.id in self._unwanted  # else the server drains, or another caller has asked since
             self._ended_as(job, *(("cancelled", "cancelled by a caller") if cancelled else ("queued", "")))
             return
-        self.watcher.device_busy(evaluated.device, evaluated.device_s)
+        if evaluated.device:
+            self.watcher.device_busy(evaluated.device, evaluated.device_s)
         if isinstance(evaluated.fault, DeadlineError):
             now = self.jobs.look(job.id)  # another asker may have lengthened it
             late = now is None or now.is_late
@@ -452,8 +455,10 @@ class Engine:
         if fault is not None:
             self._ended_as(job, "fault", fault)
             return False
-        self.run.append(evaluated.record, evaluated.attachments)
-        _finish(self.jobs, evaluated.record)
+        written = self.run.append(evaluated.record, evaluated.attachments)
+        if not _finish(self.jobs, job, evaluated.record, written):
+            self._ended_as(job, "queued", "")
+            return True
         self._note_rate()
         self.watcher.judged(evaluated.record, max(0.0, time.time() - job.accepted))
         self.watcher.changed(job.id)
@@ -522,22 +527,30 @@ def _why_not(evaluated: Evaluated, job: Job) -> str | None:
     return None
 
 
-def _finish(jobs: Jobs, record: Record) -> None:
-    jobs.finish(record.submission.path, record=record.model_dump_json(), summary=record.summary().model_dump_json())
+def _finish(jobs: Jobs, job: Job, record: Record, written: str) -> bool:
+    """Let the job know its record, as it was written to the run.
+
+    False, and nothing done, where it was taken over from an equal candidate and a fresh one has been asked for since.
+    """
+    asked = job.asked if record.reused else None
+    return jobs.finish(job.id, record=written, summary=record.summary().model_dump_json(), asked=asked)
 
 
 def _reconcile(jobs: Jobs, run: Run) -> None:
     """Bring jobs that ran when the last server ended into a state: done where their record was kept, else queued.
 
     A record is kept first, so that one may lie in the run whose job does not know it. Where a fresh verdict was
-    asked for, the one that the job knows already is not it.
+    asked for, the one that the job knows already is not it, nor is one that was taken over.
     """
     left = {job.id: job for job in jobs.running()}
     if left:
         for record in run.records():
             job = left.get(record.submission.path)
-            if job is not None and record.submission.sha256 == job.sha256 and record.model_dump_json() != job.record:
-                _finish(jobs, record)
+            if job is None or record.submission.sha256 != job.sha256:
+                continue
+            taken_over = bool(record.reused) and Asked.model_validate_json(job.asked).fresh
+            if (written := record.model_dump_json()) != job.record and not taken_over:
+                _finish(jobs, job, record, written)
                 del left[job.id]
     for id in left:
         jobs.give_back(id, forget_try=True)

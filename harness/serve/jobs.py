@@ -11,9 +11,9 @@ Any of the last four is queued anew by being asked for again, `done` only where 
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +31,7 @@ create index if not exists jobs_queued on jobs(rank, seq) where state = 'queued'
 create index if not exists jobs_open on jobs(state) where state in ('queued', 'running');
 create table if not exists tasks(task_id text primary key, id text not null);
 """
-_COLUMNS = "id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary"
+_SELECT = "select id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary from jobs"
 
 
 class QueueFull(Exception):
@@ -96,6 +96,11 @@ class Jobs:
                 raise
             self._database.execute("commit")
 
+    def _change(self, statement: str, *values: object) -> int:
+        """One statement, which is a transaction by itself; how many rows it changed."""
+        with self._guard:
+            return self._database.execute(statement, values).rowcount
+
     def look(self, id: str) -> Job | None:
         with self._guard:
             return _job(self._database, id)
@@ -111,17 +116,22 @@ class Jobs:
         deadline_s: float | None,
         fresh: bool,
         most: int,
+        require: Callable[[], None] = lambda: None,
     ) -> Taken:
-        """Queue a judgement, or attach to the same one, or find it answered. Raises QueueFull beyond `most` queued."""
+        """Queue a judgement, or attach to the same one, or find it answered.
+
+        Raises QueueFull beyond `most` queued, and what `require` raises, which is asked before anything is queued.
+        """
         now = time.time()
         deadline = None if deadline_s is None else now + deadline_s
         with self._changing() as database:
             known = _job(database, id)
             if known is not None and known.is_open:
-                _attach(database, known, rank=rank, deadline=deadline)
+                _attach(database, known, rank=rank, deadline=deadline, asked=asked if fresh else known.asked)
                 return "attached"
             if known is not None and known.state == "done" and not fresh:
                 return "answered"
+            require()
             if _count(database, "queued") >= most:
                 raise QueueFull
             database.execute(
@@ -136,43 +146,35 @@ class Jobs:
     def claim(self) -> Job | None:
         """The next job by priority and then age, which is running from now on; None where none is queued."""
         with self._changing() as database:
-            found = database.execute("select id from jobs where state = 'queued' order by rank, seq limit 1").fetchone()
+            found = database.execute(f"{_SELECT} where state = 'queued' order by rank, seq limit 1").fetchone()
             if found is None:
                 return None
-            database.execute("update jobs set state='running', tries=tries+1 where id=?", found)
-            return _job(database, found[0])
+            job = Job(*found)
+            database.execute("update jobs set state='running', tries=tries+1 where id=?", (job.id,))
+            return replace(job, state="running", tries=job.tries + 1)
 
     def give_back(self, id: str, *, forget_try: bool = False) -> None:
         """Queue a running job again; `forget_try` where it was not tried."""
-        with self._changing() as database:
-            database.execute(
-                "update jobs set state='queued', tries=tries-? where id=? and state='running'", (int(forget_try), id)
-            )
+        self._change("update jobs set state='queued', tries=tries-? where id=? and state='running'", forget_try, id)
 
-    def finish(self, id: str, *, record: str, summary: str) -> None:
-        """The judgement has a verdict."""
-        with self._changing() as database:
-            database.execute(
-                "update jobs set state='done', reason=null, record=?, summary=? where id=?", (record, summary, id)
-            )
+    def finish(self, id: str, *, record: str, summary: str, asked: str | None = None) -> bool:
+        """The judgement has a verdict. Where `asked` is given and no longer what is asked, nothing is done: False."""
+        done = "update jobs set state='done', reason=null, record=?, summary=? where id=? and asked=ifnull(?, asked)"
+        return self._change(done, record, summary, id, asked) > 0
 
     def end(self, id: str, state: State, reason: str) -> None:
         """The judgement has none, and will not have one unless it is asked for again."""
-        with self._changing() as database:
-            database.execute("update jobs set state=?, reason=? where id=?", (state, reason, id))
+        self._change("update jobs set state=?, reason=? where id=?", state, reason, id)
 
     def cancel(self, id: str) -> bool:
         """Cancel what is queued; False where it is not."""
-        with self._changing() as database:
-            done = database.execute(
-                "update jobs set state='cancelled', reason='cancelled by a caller' where id=? and state='queued'", (id,)
-            )
-            return done.rowcount > 0
+        why = "cancelled by a caller"
+        return self._change("update jobs set state='cancelled', reason=? where id=? and state='queued'", why, id) > 0
 
     def running(self) -> list[Job]:
         """What is running, or was when the last server ended."""
         with self._guard:
-            rows = self._database.execute(f"select {_COLUMNS} from jobs where state='running'").fetchall()
+            rows = self._database.execute(f"{_SELECT} where state='running'").fetchall()
         return [Job(*row) for row in rows]
 
     def count(self, state: State) -> int:
@@ -198,8 +200,7 @@ class Jobs:
 
     def name_task(self, task_id: str, id: str) -> None:
         """Remember by which id a caller's own name goes."""
-        with self._changing() as database:
-            database.execute("insert or replace into tasks values(?,?)", (task_id, id))
+        self._change("insert or replace into tasks values(?,?)", task_id, id)
 
     def named_task(self, task_id: str) -> str | None:
         with self._guard:
@@ -208,7 +209,7 @@ class Jobs:
 
 
 def _job(database: sqlite3.Connection, id: str) -> Job | None:
-    row = database.execute(f"select {_COLUMNS} from jobs where id=?", (id,)).fetchone()
+    row = database.execute(f"{_SELECT} where id=?", (id,)).fetchone()
     return None if row is None else Job(*row)
 
 
@@ -218,7 +219,8 @@ def _count(database: sqlite3.Connection, state: State) -> int:
     return number
 
 
-def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: float | None) -> None:
-    """A second asker may hasten a job and lengthen its deadline, never the other way round."""
+def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: float | None, asked: str) -> None:
+    """A second asker may hasten a job, lengthen its deadline and ask for a fresh one, never the other way round."""
     later = None if known.deadline is None or deadline is None else max(known.deadline, deadline)
-    database.execute("update jobs set rank=?, deadline=? where id=?", (min(rank, known.rank), later, known.id))
+    changed = min(rank, known.rank), later, asked, known.id
+    database.execute("update jobs set rank=?, deadline=?, asked=? where id=?", changed)

@@ -7,8 +7,8 @@ import platform
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -64,6 +64,31 @@ def make_folder(folder: Path) -> None:
         sync_folder(path.parent)
 
 
+def fill_folder(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Makes a folder with these files in it, durably; False, and nothing done, where it is there already.
+
+    Broken off, it is left with a part of them: only for what nothing points to yet. Raises as `write_atomically`.
+    """
+    with disk_faults(folder), ExitStack() as opened:
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            return False
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        opened.callback(os.close, place)
+        files = []
+        for name, content in contents.items():
+            files.append(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=place))
+            opened.callback(os.close, files[-1])
+            os.fchmod(files[-1], 0o644)
+            _write_all(files[-1], content)
+        for file in files:  # only now: the first takes the others along to the disk
+            os.fsync(file)
+        os.fsync(place)
+        sync_folder(folder.parent)
+        return True
+
+
 def write_atomically(path: Path, content: bytes, *, keep_existing: bool = False) -> bool:
     """Writes a whole file: a reader sees the old content or the new, never a part.
 
@@ -108,13 +133,17 @@ def append_durably(descriptor: int, line: bytes) -> None:
     """
     end = os.fstat(descriptor).st_size
     try:
-        written = os.write(descriptor, line)
-        while written < len(line):  # only a nearly full disk or a signal makes a write to a file come back short
-            written += os.write(descriptor, line[written:])
+        _write_all(descriptor, line)
         os.fsync(descriptor)
     except BaseException:
         os.ftruncate(descriptor, end)
         raise
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    written = os.write(descriptor, content)
+    while written < len(content):  # only a nearly full disk or a signal makes a write to a file come back short
+        written += os.write(descriptor, content[written:])
 
 
 def plain_files(folder: Path) -> Iterator[tuple[str, BinaryIO]]:

@@ -17,7 +17,15 @@ from pydantic_core import PydanticSerializationError
 from harness.errors import InputError, StoreError
 from harness.schema import Record
 from harness.shipped import shipped
-from harness.store.files import append_durably, disk_faults, make_folder, plain_files, sole_writer, write_atomically
+from harness.store.files import (
+    append_durably,
+    disk_faults,
+    fill_folder,
+    make_folder,
+    plain_files,
+    sole_writer,
+    write_atomically,
+)
 from harness.store.key import Key, encodable
 from harness.store.lines import is_whole, newer_version, set_aside
 from harness.store.manifest import MANIFEST_VERSION, Manifest
@@ -139,8 +147,8 @@ class Run:
         files = plain_files(self.artifacts(record))
         return {name: file.read(_MOST_READ).decode("utf-8", "replace") for name, file in files}
 
-    def append(self, record: Record, attachments: Mapping[str, str] | None = None) -> None:
-        """Adds one record. When this returns, the record and its attachments are on the disk.
+    def append(self, record: Record, attachments: Mapping[str, str] | None = None) -> str:
+        """Adds one record: its JSON, as it was written. When this returns, it and its attachments are on the disk.
 
         The attachments (file name -> text, each capped at ARTIFACT_CAP_BYTES by leaving out its middle) are written
         first and replace those of an earlier record of the same key, so that no record is without what it points to.
@@ -149,14 +157,15 @@ class Run:
             StoreError: the run was opened for reading.
             MachineError: the disk is full or broken; the file ends with the last good record.
         """
-        line = _encoded(record) + b"\n"
+        line = _encoded(record)
         with self._lock:
             if self._shard_path is None:
                 raise StoreError(f"run {self.folder} is open for reading only: open it with create=True to append")
             if attachments:
                 _attach(self.artifacts(record), attachments)
             with disk_faults(self._shard_path):
-                append_durably(self._descriptor, line)
+                append_durably(self._descriptor, line + b"\n")
+        return line.decode()
 
     def _start_writing(self, shard: tuple[int, int]) -> None:
         path = self.folder / _shard_name(*shard)
@@ -324,10 +333,14 @@ def _attach(folder: Path, attachments: Mapping[str, str]) -> None:
     for name in attachments:
         if not name or Path(name).name != name or name.startswith("."):
             raise ValueError(f"an attachment is named like a file, not {name!r}")
-    with disk_faults(folder):
-        make_folder(folder)
-    for name, text in attachments.items():
-        write_atomically(folder / name, _capped(text))
+    contents = {name: _capped(text) for name, text in attachments.items()}
+    if not folder.parent.exists():
+        with disk_faults(folder):
+            make_folder(folder.parent)
+    if fill_folder(folder, contents):
+        return
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
     with disk_faults(folder):
         for stale in folder.iterdir():
             if stale.name not in attachments:

@@ -108,8 +108,8 @@ def test_what_is_built_for_it_goes_by_its_toolchains_and_the_architecture_of_the
         def __init__(self, **how):
             made.append((how["target"], how["arch"]))
 
-        def build(self, request, *, deadline_s):
-            del request, deadline_s
+        def build(self, request, *, deadline_s, go_on):
+            del request, deadline_s, go_on
             return session_module.BuildFailure(reason="compile", detail="", log="", toolchain="stock")
 
     monkeypatch.setattr(session_module, "Builder", Builder)

@@ -525,7 +525,7 @@ def path_with(mark: str) -> str:
 def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, failing, number):
     mark = f"mark-{random.getrandbits(64):x}"
     endless = ADVERSARIAL["loops_on_import"].read_text()
-    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": endless, "19_ReLU/2.py": failing})
+    lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": endless, "19_ReLU/2.py": failing + "# another"})
     process = start(["batch", "sub", "--run", "r", "--device", "cpu", "--builders", "1"], here, PATH=path_with(mark))
     wait_for_records(here / "runs/r/records.jsonl", 1, process)
     time.sleep(0.5)

@@ -1,7 +1,10 @@
 """Builder: from requests to artifacts that load and run, or to failures that say whose fault it is."""
 
+import contextlib
 import dataclasses
+import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,11 +15,13 @@ import torch
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder, compiler, find_toolkit, to_candidate_lines
+from harness.compile.builder import cache_key
 from harness.compile.recipe import Plan
 from harness.compile.stock import STOCK
 from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain
-from harness.errors import ToolchainError
+from harness.errors import DeadlineError, ToolchainError
 from harness.sandbox import tool
+from harness.sandbox.processes import descendants
 from harness.schema import Artifact, BuildFailure, BuildRequest
 from harness.worker.capture import load_artifact
 
@@ -193,6 +198,13 @@ def plain(name: str = "plain", source: str = "int f;", *flags: str) -> Toolchain
     return Toolchain(name=name, plan=plan, memory_bytes=1 << 20)
 
 
+ENDLESS = (
+    "template <int A, int B> struct T { static const int v = T<A - 1, B * 2>::v + T<A - 1, B * 2 + 1>::v; };\n"
+    "template <int B> struct T<0, B> { static const int v = B; };\nint x = T<26, 0>::v;\n"
+)
+"""What takes a compiler minutes."""
+
+
 def stepping_back(request: BuildRequest, around: Surroundings) -> Plan:
     raise SteppedBack("it has a reason")
 
@@ -250,11 +262,7 @@ def test_a_failed_compile_is_remembered_and_a_timeout_is_not(only: Callable[...,
 
 
 def test_a_compiler_that_hangs_is_a_timeout(only: Callable[..., None], cache: ArtifactCache) -> None:
-    bomb = (
-        "template <int A, int B> struct T { static const int v = T<A - 1, B * 2>::v + T<A - 1, B * 2 + 1>::v; };\n"
-        "template <int B> struct T<0, B> { static const int v = B; };\nint x = T<26, 0>::v;\n"
-    )
-    only(plain("stock", bomb))
+    only(plain("stock", ENDLESS))
     failure = Builder(cache=cache, target="cpu").build(BuildRequest(name="bomb"), deadline_s=1.5)
     assert isinstance(failure, BuildFailure)
     assert failure.reason == "timeout"
@@ -279,6 +287,125 @@ def test_equal_requests_in_flight_compile_once(only: Callable[..., None], cache:
         outcomes = [future.result() for future in futures]
     assert len(calls) == 1
     assert sorted(outcome.cached for outcome in outcomes if isinstance(outcome, Artifact)) == [False, True, True, True]
+
+
+class GivenUp:
+    """A `go_on` that ends the wait once `over` is set; `asked` once it was asked."""
+
+    def __init__(self) -> None:
+        self.asked, self.over = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self.asked.set()
+        if self.over.is_set():
+            raise DeadlineError("late")
+
+
+def compilers_below() -> list[str]:
+    """What this process has started of compilers."""
+    names = []
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            names.append(Path(f"/proc/{pid}/comm").read_text().strip())
+    return [name for name in names if name in ("cc1plus", "g++", "c++", "nvcc")]
+
+
+def until(true: Callable[[], object]) -> None:
+    for _ in range(6000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come about within a minute")
+
+
+def never_ending(gate: threading.Event, started: threading.Event) -> Toolchain:
+    """A toolchain whose plan is held back by `gate`, and says that it began."""
+    inner = plain()
+
+    def held(request: BuildRequest, around: Surroundings) -> Plan:
+        started.set()
+        assert gate.wait(60)
+        return inner.plan(request, around)
+
+    return dataclasses.replace(inner, plan=held)
+
+
+def test_a_build_that_nobody_waits_for_is_ended_with_its_compilers_and_nothing_of_it_is_kept(
+    only: Callable[..., None], cache: ArtifactCache
+) -> None:
+    only(plain("stock", ENDLESS))
+    builder, given_up = Builder(cache=cache, target="cpu"), GivenUp()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(builder.build, BuildRequest(name="m"), deadline_s=600, go_on=given_up)
+        until(compilers_below)
+        given_up.over.set()
+        with pytest.raises(DeadlineError):
+            future.result(60)
+    builder.close()
+    assert compilers_below() == []
+    assert (cache.summary().artifacts, cache.summary().failures) == (0, 0)
+    assert list((cache.root / "work").iterdir()) == []
+    only(plain("stock"))
+    assert isinstance(Builder(cache=cache, target="cpu").build(BuildRequest(name="m"), deadline_s=60), Artifact)
+
+
+def test_a_build_goes_on_for_whoever_waits_when_the_one_that_began_it_leaves(
+    only: Callable[..., None], cache: ArtifactCache
+) -> None:
+    gate, started, given_up = threading.Event(), threading.Event(), GivenUp()
+    only(never_ending(gate, started))
+    builder = Builder(cache=cache, target="cpu")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(builder.build, BuildRequest(name="m"), deadline_s=60, go_on=given_up)
+        assert started.wait(60)
+        second = pool.submit(builder.build, BuildRequest(name="m"), deadline_s=60)
+        until(lambda: [build.waiting for build in builder._under_way.values()] == [2])
+        given_up.over.set()
+        with pytest.raises(DeadlineError):
+            first.result(60)
+        assert not second.done()
+        gate.set()
+        assert isinstance(second.result(60), Artifact)
+    assert not builder._under_way
+
+
+def test_who_asks_for_a_build_that_is_being_ended_has_one_of_its_own(
+    only: Callable[..., None], cache: ArtifactCache
+) -> None:
+    gate, started, given_up = threading.Event(), threading.Event(), GivenUp()
+    only(never_ending(gate, started))
+    builder = Builder(cache=cache, target="cpu")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(builder.build, BuildRequest(name="m"), deadline_s=60, go_on=given_up)
+        assert started.wait(60)
+        given_up.over.set()
+        with pytest.raises(DeadlineError):
+            first.result(60)
+        second = pool.submit(builder.build, BuildRequest(name="m"), deadline_s=60)
+        until(lambda: builder._under_way)
+        gate.set()
+        assert isinstance(second.result(60), Artifact)
+    builder.close()
+
+
+@pytest.mark.parametrize("waits_for", ["another build of the machine's memory", "another process that builds it"])
+def test_what_waits_to_build_leaves_when_it_is_given_up(
+    only: Callable[..., None], cache: ArtifactCache, waits_for: str
+) -> None:
+    only(plain("stock"))
+    builder, given_up = Builder(cache=cache, target="cpu"), GivenUp()
+    request = BuildRequest(name="m")
+    key = cache_key(request, builder._around.machine, ["stock"])
+    taken = builder._gate.hold(builder._gate.budget_bytes) if "memory" in waits_for else cache.lock(f"{key}.lock")
+    with ThreadPoolExecutor(1) as pool:
+        with taken:
+            future = pool.submit(builder.build, request, deadline_s=60, go_on=given_up)
+            assert given_up.asked.wait(60)
+            given_up.over.set()
+            with pytest.raises(DeadlineError):
+                future.result(60)
+            builder.close()
+        assert isinstance(builder.build(request, deadline_s=60), Artifact)
 
 
 def test_sources_that_are_too_long_to_be_read_are_refused(only: Callable[..., None], cache: ArtifactCache) -> None:

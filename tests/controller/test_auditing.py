@@ -147,7 +147,7 @@ def test_where_all_are_asked_about_nothing_is_told_before(engine, tasks):
 def test_a_sample_is_built_on_idle_cores_and_what_is_waited_for_is_not(engine, tasks, monkeypatch):
     idle = []
     examine = page._examine
-    monkeypatch.setattr(page, "_examine", lambda draft, **k: (idle.append(draft.idle), examine(draft, **k)))
+    monkeypatch.setattr(page, "_examine", lambda draft, *a, **k: (idle.append(draft.idle), examine(draft, *a, **k)))
     list(judged_on(engine(), tasks()))
     assert idle == [False, True]
     list(judged_on(engine(audit="all"), tasks()))

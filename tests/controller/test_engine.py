@@ -197,6 +197,31 @@ def test_a_deadline_is_kept_wherever_a_submission_is(engine: FakeEngine) -> None
     assert engine.judged == ["hold"]
 
 
+def test_a_deadline_is_kept_though_every_thread_is_busy(engine: FakeEngine) -> None:
+    engine.build_gate.clear()
+    busy = [engine.submit(ask(f"busy {n}")) for n in range(engine._line.threads._max_workers)]
+    while engine._waiting:
+        time.sleep(0.001)
+    later = engine.submit(ask("later", deadline_s=3600))
+    late = [engine.submit(ask(f"late {n}", deadline_s=0.2 - n / 1000)) for n in range(20)]
+    noted = engine.submit(ask("noted", deadline_s=0.1, noting=True))
+    for future in late:
+        with pytest.raises(DeadlineError, match="deadline was over"):
+            future.result(30)
+    assert said(noted.result(30)).startswith("noted: the deadline")
+    assert not any(future.done() for future in (*busy, later))
+    engine.build_gate.set()
+    assert [said(future.result(30)) for future in busy] == [f"of busy {n}" for n in range(len(busy))]
+    assert said(later.result(30)) == "of later"
+    assert not any("late " in text for text in engine.judged)
+
+
+def test_nothing_is_kept_of_what_was_judged_before_its_deadline(engine: FakeEngine) -> None:
+    for number in range(500):
+        assert said(engine.evaluate(ask(f"answer {number}", deadline_s=3600))) == f"of answer {number}"
+    assert len(engine._deadlines) < 100
+
+
 def test_a_deadline_that_passes_on_a_device_ends_it_at_its_next_phase(engine: FakeEngine) -> None:
     held = engine.submit(ask("hold", deadline_s=3600))
     assert engine.holding.wait(30)
@@ -213,7 +238,7 @@ def test_a_full_queue_refuses_and_one_that_is_cancelled_makes_room(engine: FakeE
     futures: list[Future[Evaluated]] = []
     while len(engine._waiting) < 400:
         futures.append(engine.submit(ask(f"answer {len(futures)}")))
-    while len(futures) < 400 + engine.width:  # its threads have taken some by now, or will
+    while len(futures) < 400 + engine._line.threads._max_workers:  # they have taken some by now, or will
         with contextlib.suppress(BusyError):
             futures.append(engine.submit(ask(f"answer {len(futures)}")))
     with pytest.raises(BusyError, match="400 submissions wait already"):

@@ -1,5 +1,8 @@
 """What a record is put together from, however far its submission came."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +13,15 @@ from harness.controller.evaluate import begin, evaluate, examine, settle, settle
 from harness.controller.preparation import Preparation
 from harness.controller.reuse import Reuse
 from harness.controller.session import DeviceChoice, JudgeLost
-from harness.errors import DeviceError, MachineError, ProblemError, SandboxError, ToolchainError
+from harness.errors import (
+    DeadlineError,
+    DeviceError,
+    GivenUpError,
+    MachineError,
+    ProblemError,
+    SandboxError,
+    ToolchainError,
+)
 from harness.judge.jobs import Judgement, Seated
 from harness.schema import (
     BuildSummary,
@@ -380,10 +391,7 @@ def test_of_a_sample_one_in_so_many_is_drawn(monkeypatch):
 
 
 def judged_with(reuse, text, *, session, submission, problem, path):
-    draft = begin(submission(text, path=path), problem(), session=session)
-    draft.reuse = reuse
-    examine(draft, session=session, on_phase=lambda name: None)
-    return settle(draft, session=session, seat=session.seats[0], on_phase=lambda name: None)
+    return evaluate(submission(text, path=path), problem(), session=session, reuses=reuse)
 
 
 def test_an_equal_candidate_takes_the_verdict_over_and_says_whose_it_is(session, submission, problem):
@@ -417,3 +425,79 @@ def test_a_fault_is_nobody_elses_verdict(session, submission, problem):
     with pytest.raises(DeviceError):
         judged_with(reuse, PYTORCH, path="a.py", **told)
     assert judged_with(reuse, PYTORCH, path="b.py", **told).record.reused == ""
+
+
+def test_two_answers_of_one_name_are_told_apart_by_their_text(session, submission, problem):
+    told = {"session": session(JUDGEMENT), "submission": submission, "problem": problem}
+    reuse = Reuse()
+    first = judged_with(reuse, PYTORCH, path="text", **told).record
+    second = judged_with(reuse, f"Here it is:\n```python\n{PYTORCH}```\n", path="text", **told).record
+    assert (first.reused, second.reused) == ("", first.submission.sha256)
+
+
+def test_a_text_that_no_key_can_be_made_of_has_failed_and_ends_nothing(session, submission, problem, monkeypatch):
+    def unreadable(*asked):
+        raise UnicodeEncodeError("utf-8", "\udc80", 0, 1, "surrogates not allowed")
+
+    monkeypatch.setattr(page, "key_of", unreadable)
+    verdict = judged_with(
+        Reuse(), PYTORCH, path="a.py", session=session(), submission=submission, problem=problem
+    ).record.verdict
+    assert (verdict.kind, verdict.stage, verdict.reason) == ("failed", "load", "protocol")
+
+
+def test_who_waits_for_an_equal_candidate_has_neither_a_core_nor_a_device(session, submission, problem):
+    reuse, one = Reuse(), session(JUDGEMENT)
+    judging, go_on, waiting = threading.Event(), threading.Event(), threading.Event()
+    judge = one.seats[0].judge
+
+    def held(job, **named):
+        judging.set()
+        assert go_on.wait(60)
+        return judge(job, **named)
+
+    def on_phase(name):
+        if name == "waiting for an equal candidate":
+            waiting.set()
+
+    def none_for_it():
+        raise AssertionError("it takes what it does not need")
+        yield
+
+    one.seats[0].judge = held
+    asked = {"session": one, "reuses": reuse}
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(evaluate, submission(PYTORCH, path="a.py"), problem(), **asked)
+        assert judging.wait(60)
+        needless = contextmanager(none_for_it)
+        second = pool.submit(
+            evaluate,
+            submission(PYTORCH, path="b.py"),
+            problem(),
+            core=needless(),
+            seat=needless(),
+            on_phase=on_phase,
+            **asked,
+        )
+        assert waiting.wait(60)
+        go_on.set()
+        assert second.result(60).record.reused == "a.py"
+        assert first.result(60).record.reused == ""
+
+
+@pytest.mark.parametrize(
+    "end", [GivenUpError("cancelled"), DeadlineError("late"), DeviceError("lost"), KeyError("ours")]
+)
+def test_however_the_first_ends_without_a_verdict_the_next_one_is_judged(session, submission, problem, end):
+    reuse, one = Reuse(), session(JUDGEMENT)
+
+    def on_phase(name):
+        if name == "check":
+            raise end
+
+    with pytest.raises(type(end)):
+        evaluate(submission(PYTORCH, path="a.py"), problem(), session=one, reuses=reuse, on_phase=on_phase)
+    second = session(JUDGEMENT)
+    assert judged_with(
+        reuse, PYTORCH, path="b.py", session=second, submission=submission, problem=problem
+    ).record.correct

@@ -323,6 +323,23 @@ def test_a_job_that_is_given_up_ends_between_phases_and_its_judge_takes_the_next
     assert told(one, job) == JUDGEMENT
 
 
+def test_a_job_that_is_given_up_while_its_judge_waits_for_a_build_ends_there_and_the_judge_takes_the_next(seat, job):
+    def wanting(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(BuildWanted(request=BuildRequest(name="a"), job=asked.id))
+        assert channel.receive(TO_JUDGE) == GiveUp(job=asked.id)
+        channel.send(GaveUp(job=asked.id))
+        judging(channel)
+
+    def late(request: BuildRequest) -> BuildFailure:
+        raise DeadlineError("late")
+
+    one = seat(wanting)  # a second judge is not to be had
+    with pytest.raises(DeadlineError, match="late"):
+        one.judge(job, build=late, on_phase=lambda name: None)
+    assert told(one, job) == JUDGEMENT
+
+
 @pytest.mark.parametrize("said", [JUDGEMENT, Phase(name="time"), BuildWanted(request=BuildRequest(name="a"))])
 def test_a_judge_that_goes_on_with_what_was_given_up_is_not_asked_again(seat, job, said):
     def deaf(channel: Channel) -> None:

@@ -64,9 +64,26 @@ def test_who_waits_says_for_whom_and_for_how_long_and_a_death_frees_it(tmp_path:
     waited_s = lock.take(told.append)
     assert process.wait(60) == -signal.SIGKILL
     assert waited_s > 0.2
-    assert told == [process.pid]
+    assert set(told) == {process.pid}
     assert waiting_for("cuda:0", process.pid) == f"waiting for cuda:0, which process {process.pid} is timing on"
     lock.release()
+
+
+def test_what_waits_is_asked_again_and_again_and_may_be_ended(tmp_path: Path) -> None:
+    first, second = (DeviceLock("cpu", folder=tmp_path) for _ in range(2))
+    first.take(nobody)
+    told: list[int | None] = []
+
+    def enough(pid: int | None) -> None:
+        told.append(pid)
+        if len(told) == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        second.take(enough)
+    assert told == [os.getpid()] * 3
+    first.release()
+    assert second.take(nobody) == 0.0
 
 
 def test_what_is_not_given_back_in_time_is_the_machines_fault(tmp_path: Path) -> None:

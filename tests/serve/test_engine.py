@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ import pytest
 from fake_cluster import soon
 from serving import FakeBench, MakeEngine, ask, ended, record
 
+from harness.controller.engine import Ask
 from harness.controller.evaluate import Evaluated
 from harness.errors import DeviceError, InputError, MachineError, ProblemError
 from harness.schema import Infrastructure
-from harness.serve.asked import AskedSettings, NeedsToken
+from harness.serve.asked import Asked, AskedSettings, NeedsToken
 from harness.serve.engine import Busy, Unavailable
-from harness.serve.jobs import Jobs
+from harness.serve.jobs import Job, Jobs
 from harness.settings import Settings
 from harness.store import open_run
 
@@ -63,6 +65,84 @@ def test_a_fresh_verdict_is_judged_anew_and_the_last_record_counts(
     assert bench.judged == ["answer", "answer"]
     assert len((tmp_path / "state/run/records.jsonl").read_text().splitlines()) == 2
     assert len(list(open_run(tmp_path / "state/run").records())) == 1
+
+
+# Equal candidates
+
+
+class TakingOver:
+    """Has a bench tell what it is asked with, and take over verdicts where it may."""
+
+    def __init__(self, bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.known: list[tuple[str, object]] = []
+        self._judge = bench._judge
+        monkeypatch.setattr(bench, "_judge", self)
+
+    def __call__(self, asked: Ask) -> Evaluated:
+        self.known.append((asked.submission.text, asked.reuses))
+        evaluated = self._judge(asked)
+        if asked.reuses is None:
+            return evaluated
+        return replace(evaluated, record=evaluated.record.model_copy(update={"reused": "an equal one"}))
+
+
+def reused(job: Job) -> str:
+    return str(json.loads(str(job.record))["reused"])
+
+
+def test_verdicts_are_taken_over_from_one_set_of_processes_unless_a_fresh_one_is_asked(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking = TakingOver(bench, monkeypatch)
+    with engines() as engine:
+        for text, fresh in (("a", False), ("b", False), ("c", True), ("a", True)):
+            assert reused(ended(engine, ask(engine, text, fresh=fresh))) == ("" if fresh else "an equal one")
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        left = ask(engine, "fresh and left to the next server", fresh=True)
+        engine.stop()
+        bench.gate.set()
+    with engines() as engine:
+        assert reused(ended(engine, left)) == ""
+        assert reused(ended(engine, ask(engine, "d"))) == "an equal one"
+        assert ended(engine, held).state == "done"
+    known = [one for _, one in taking.known]
+    assert known[0] is known[1] is not None
+    assert known[2] is known[3] is None
+    assert known[-1] is not known[0]
+
+
+def test_a_fresh_verdict_that_is_asked_for_while_one_is_taken_over_is_judged(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    taking = TakingOver(bench, monkeypatch)
+    with engines() as engine:
+        id = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        assert engine.accept(Asked(submission="hold", problem="19_ReLU", fresh=True), trusted=False) == (id, "attached")
+        bench.gate.set()
+        assert reused(ended(engine, id)) == ""
+    assert [one is None for _, one in taking.known] == [False, True]
+    (counting,) = open_run(tmp_path / "state/run").records()
+    assert counting.reused == ""
+
+
+def test_a_record_that_was_taken_over_when_the_server_was_killed_is_no_fresh_verdict(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    TakingOver(bench, monkeypatch)
+    with engines() as engine:
+        ids = {fresh: ask(engine, f"answer {fresh}") for fresh in (False, True)}
+        found = {fresh: ended(engine, id) for fresh, id in ids.items()}
+    jobs = Jobs(tmp_path / "state/jobs.sqlite")  # as they were before they knew of their records
+    jobs._change("update jobs set state='running', record=null, summary=null")
+    fresh = Asked.model_validate_json(found[True].asked).model_copy(update={"fresh": True})
+    jobs._change("update jobs set asked=? where id=?", fresh.model_dump_json(), ids[True])
+    jobs.close()
+    with engines() as engine:
+        assert (engine.jobs.look(ids[False]).record, reused(found[False])) == (found[False].record, "an equal one")
+        assert reused(ended(engine, ids[True])) == ""
+    assert bench.judged == ["answer False", "answer True", "answer True"]
 
 
 # Faults

@@ -97,10 +97,10 @@ def test_a_disk_that_is_full_for_the_builder_is_tried_again_and_then_a_fault(
     engine = judging(Saboteur())
     build, full = Builder.build, [True]
 
-    def refusing(builder, request, *, deadline_s):  # type: ignore[no-untyped-def]
+    def refusing(builder, request, **options):  # type: ignore[no-untyped-def]
         if full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return build(builder, request, deadline_s=deadline_s)
+        return build(builder, request, **options)
 
     monkeypatch.setattr(Builder, "build", refusing)
     job = ended(engine, ask(engine, BUILDS), tries=15000)
@@ -138,12 +138,12 @@ def test_a_zygote_that_is_killed_while_a_candidate_is_built_is_not_its_crash(
     engine = judging(saboteur)
     build, first = Builder.build, [True]
 
-    def building(builder, request, *, deadline_s):  # type: ignore[no-untyped-def]
+    def building(builder, request, **options):  # type: ignore[no-untyped-def]
         if first:
             first.pop()
             assert saboteur.session is not None
             end_zygote(saboteur.session)
-        return build(builder, request, deadline_s=deadline_s)
+        return build(builder, request, **options)
 
     monkeypatch.setattr(Builder, "build", building)
     assert kind_of(engine, BUILDS) == "correct"

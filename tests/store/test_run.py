@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.errors import InputError, StoreError
+from harness.errors import InputError, MachineError, StoreError
 from harness.schema import Correct, Device, ErrorSummary, SubmissionRef, Wrong
 from harness.store import ARTIFACT_CAP_BYTES, Key, Manifest, open_run, run_names
 
@@ -390,6 +391,35 @@ def test_the_attachments_of_a_second_attempt_replace_those_of_the_first(tmp_path
         run.append(make_record("a.py", kind="infrastructure"), {"worker.log": "lost", "candidate.py": "x"})
         run.append(record, {"candidate.py": "y"})
         assert {path.name: path.read_text() for path in run.artifacts(record).iterdir()} == {"candidate.py": "y"}
+
+
+def test_attachments_that_were_broken_off_are_whole_once_the_record_is_there(
+    tmp_path, make_record, manifest, monkeypatch
+):
+    attachments = {"candidate.py": "import torch\n", "build.log": "ok", "worker.log": "and so on"}
+    fsync, synced = os.fsync, []
+
+    def broken(descriptor):
+        synced.append(descriptor)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("first.py"), attachments)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", broken)
+            with pytest.raises(MachineError, match="is full"):
+                run.append(make_record("a.py"), attachments)
+        assert [record.submission.path for record in run.records()] == ["first.py"]
+        run.append(make_record("a.py"), attachments)
+        assert {path.name: path.read_text() for path in run.artifacts(make_record("a.py")).iterdir()} == attachments
+
+
+def test_appending_tells_the_line_that_was_written(tmp_path, make_record, manifest):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        written = [run.append(make_record(path)) for path in ("a.py", "relu\udcff.py")]
+        assert (run.folder / "records.jsonl").read_text().splitlines() == written
 
 
 @pytest.mark.parametrize("character", ["x", "é", "😀"])

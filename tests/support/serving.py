@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -54,13 +55,14 @@ class FakeBench:
     """Does what a submission says: `correct`, `machine`, `compiler`, `problem`, `swapped`, `zygote`, `explode`, ...;
     else it fails and names the submission. `gate` is what those that say `hold` wait for on the device. Once `sick`,
     nothing can be judged until it is opened anew. `together` is the most that were prepared or judged at once.
+    `judged` holds the last `remembered` texts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, remembered: int | None = None) -> None:
         self.model = "a fake device"
         self.gate, self.build_gate = threading.Event(), threading.Event()
         self.build_gate.set()
-        self.judged: list[str] = []
+        self.judged: Any = [] if remembered is None else deque(maxlen=remembered)
         self.opened = 0
         self.holding = threading.Event()
         self.broken: MachineError | None = None
@@ -96,6 +98,11 @@ class FakeBench:
         with self._counted():
             return self._judge(ask)
 
+    @staticmethod
+    def _times(text: str) -> int:
+        """So often it meets its fault."""
+        return next((n for times, n in TIMES.items() if times in text), 1000)
+
     def _judge(self, prepared: Ask) -> Evaluated:
         text = prepared.submission.text
         self.judged.append("ours" if OURS in text else text)
@@ -113,8 +120,7 @@ class FakeBench:
             "zygote": SandboxError("no worker can be started"),
             "problem": ProblemError("the reference raises"),
         }.items():
-            still = self.judged.count(text) <= next((n for times, n in TIMES.items() if times in text), 1000)
-            if word in text and still:
+            if word in text and self.judged.count(text) <= self._times(text):
                 return Evaluated(record(prepared, Infrastructure(detail=str(fault))), {}, fault)
         verdict: Verdict = Failed(stage="run", reason="exception", detail=f"it says {text}")
         if "correct" in text:
