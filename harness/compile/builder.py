@@ -208,7 +208,7 @@ class Builder:
             return None
         compiled = attempt.runs[: len(attempt.plan.compile)]
         linked = attempt.runs[len(compiled) :]
-        outputs = ["" if run.ok else run.output for run in compiled]
+        outputs = ["" if run.ok or run.stopped else run.output for run in compiled]
         return decide(outputs, linked[0].output if linked else None, attempt.plan, stock, self._around)
 
     def _blame_the_machine(self, attempt: _Attempt) -> None:
@@ -233,8 +233,7 @@ class Builder:
         started = time.monotonic()
         with disk_faults(self._around.cache.root):
             with self._gate.hold(toolchain.memory_bytes):
-                final = toolchain is self._toolchains[-1]
-                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle, final=final)
+                attempt = run_plan(plan, work, deadline_s, readable, idle=self._idle)
             if not attempt.killed:
                 return attempt
             with self._gate.hold(self._gate.budget_bytes):  # alone: others may have had the memory
@@ -247,12 +246,9 @@ class Builder:
         return attempt
 
 
-def run_plan(
-    plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False, final: bool = False
-) -> _Attempt:
-    """Write the files of a plan to `work`, run its compilers side by side, then the linker.
-
-    `final`: nobody is asked after these compilers, so what one of them refuses ends the others.
+def run_plan(plan: Plan, work: Path, deadline_s: float, readable: tuple[Path, ...], *, idle: bool = False) -> _Attempt:
+    """Write the files of a plan to `work`, run its compilers side by side, then the linker. What one of the compilers
+    refuses ends the others: another toolchain would compile everything again.
 
     Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
     """
@@ -265,7 +261,7 @@ def run_plan(
         (work / name).write_text(text, errors="surrogateescape")
     at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, final), plan.compile))
+        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left)
@@ -300,11 +296,11 @@ def run_plan(
 
 
 def _beside(
-    compiler: Callable[..., CompilerRun], call: Sequence[str], deadline_s: float, refused: threading.Event, final: bool
+    compiler: Callable[..., CompilerRun], call: Sequence[str], deadline_s: float, refused: threading.Event
 ) -> CompilerRun:
-    """One of several compilers of a build, ended once another has refused its source where that is `final`."""
+    """One of several compilers of a build, ended once another has refused its source."""
     run = compiler(call, deadline_s=deadline_s, stop=refused)
-    if final and not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
+    if not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
         refused.set()
     return run
 

@@ -1,6 +1,7 @@
 """Refusals that need no stock compile: what each rule decides, and what is left to stock."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -301,9 +302,9 @@ INCLUDE = "#include <torch/extension.h>\n"
 def fast(shared_cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Artifact | BuildFailure]:
     """A build whose stock compile cannot be had: asking it would be an exception."""
 
-    def asked(*arguments: Any, final: bool = False, **named: Any) -> Any:
-        assert not final, "stock was asked"
-        return run_plan(*arguments, final=final, **named)
+    def asked(plan: Plan, work: Path, *arguments: Any, **named: Any) -> Any:
+        assert work.name != "stock", "stock was asked"
+        return run_plan(plan, work, *arguments, **named)
 
     run_plan = builder_module.run_plan
     monkeypatch.setattr(builder_module, "run_plan", asked)
@@ -349,19 +350,25 @@ def test_the_stock_toolchain_is_asked_where_the_user_forces_it(
     assert failure.decided == ""
 
 
-def test_a_source_that_stock_refuses_ends_the_compiles_beside_it(
-    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("last", [True, False])
+def test_a_source_that_is_refused_ends_the_compiles_beside_it(
+    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch, last: bool
 ) -> None:
     def plan(request: BuildRequest, around: Surroundings) -> Plan:
-        slow, bad = ("sleep", "200"), ("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1")
+        slow, bad = ("sleep", "100", "100"), ("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1")
         return Plan(files={}, compile=(slow, bad), link=(), output="m.so")
 
-    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: (Toolchain("stock", plan, 1 << 20),))
+    def at_once(request: BuildRequest, around: Surroundings) -> Plan:
+        return Plan(files={}, compile=(("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1"),), link=(), output="m.so")
+
+    slow, quick = Toolchain("slow", plan, 1 << 20), Toolchain("quick", at_once, 1 << 20)
+    row = (slow,) if last else (slow, quick)
+    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: row)
     monkeypatch.setattr(builder_module.os, "sched_getaffinity", lambda pid: {0, 1})
     failure = Builder(cache=cache, target="cpu").build(BuildRequest(name="m"), deadline_s=300)
     assert isinstance(failure, BuildFailure)
     assert (failure.reason, failure.detail) == ("compile", "x.cpp:1:1: error: typo")
-    assert failure.seconds < 150
+    assert failure.seconds < 100
 
 
 def test_of_sources_that_are_longer_than_any_honest_one_nothing_is_decided(cache: ArtifactCache) -> None:
