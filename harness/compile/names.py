@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from harness.compile.cache import disk_faults
 from harness.compile.compiler import compiler_version, readable_folders, run_compiler
@@ -97,9 +98,10 @@ _BY_NAME = ("bodies", "within", "members")
 
 @functools.lru_cache(maxsize=8)
 def _read(file: Path) -> Names:
-    found = json.loads(file.read_text())
-    by_name = {key: {name: frozenset(words) for name, words in found.pop(key).items()} for key in _BY_NAME}
-    return Names(**{name: frozenset(words) for name, words in found.items()}, **by_name)
+    found: dict[str, Any] = json.loads(file.read_text())
+    for key, value in found.items():
+        found[key] = {name: frozenset(words) for name, words in value.items()} if key in _BY_NAME else frozenset(value)
+    return Names(**found)
 
 
 def header_names(call: Sequence[str], text: str, files: Mapping[str, str], around: Surroundings) -> Names | None:

@@ -310,7 +310,8 @@ _SAFE_MACROS = re.compile(
 
 
 _PLAIN_MEMBERS = re.compile(
-    r"(?:::|\.|->)\s*(?:data_ptr|const_data_ptr|mutable_data_ptr|item|accessor|packed_accessor(?:32|64)?|launch)\s*<"
+    r"(?:::|\.|->)\s*(?:data_ptr|const_data_ptr|mutable_data_ptr|item|accessor|packed_accessor(?:32|64)?|launch)\s*<|"
+    r"\bstd\s*::\s*\w+\s*<"
 )
 """What is a template over both kinds of headers."""
 _SYNTAX = re.compile(
@@ -330,7 +331,10 @@ def _syntax(unit: Unit) -> str | None:
     if error is None or not _SYNTAX.match(error.text):
         return None
     statement = _statement(unit)
-    if statement is None or re.search(r"(?:::|\.|->)\s*\w+\s*<", _PLAIN_MEMBERS.sub("", statement)):
+    if statement is None:
+        return None
+    parsed = re.search(r"(?:::|\.|->)\s*\w+\s*<", _PLAIN_MEMBERS.sub("", statement))
+    if parsed and not re.search(r"with no type|explicit type is missing", error.text):
         return None
     return error.log
 
@@ -347,7 +351,7 @@ def _statement(unit: Unit) -> str | None:
     before = "\n".join(lines[:first])
     begun = max(found.end() for found in re.finditer(r"\A|[;{}]|^[ \t]*#.*$", before, re.MULTILINE))
     statement = before[begun:] + "\n" + "\n".join(lines[first : error.line])
-    if re.search(r"^[ \t]*#|\boperator\b|\btemplate\b(?!\s*<)", statement, re.MULTILINE):
+    if re.search(r"^[ \t]*#(?![ \t]*pragma\b)|\boperator\b|\btemplate\b(?!\s*<)", statement, re.MULTILINE):
         return None
     own = {name: IDENTIFIER.findall(body) for name, body in _DEFINE.findall(unit.own)}
     words, waiting = set[str](), IDENTIFIER.findall(statement)

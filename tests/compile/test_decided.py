@@ -158,6 +158,11 @@ DECIDED = {
         at(1, "expected constructor, destructor, or type conversion before '(' token"),
         "no-declaration",
     ),
+    "a missing semicolon behind a pragma": (
+        "void f() {\n#pragma unroll\nfor (int i - 1; i; i--) std::vector<int> v; }",
+        'cpp_sources[0](3): error: expected a ";"',
+        "syntax",
+    ),
     "a function without a type": (
         "mine(int x) {}",
         at(1, "ISO C++ forbids declaration of 'mine' with no type"),
