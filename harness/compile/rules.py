@@ -398,7 +398,8 @@ _TYPES = re.compile(
     rf"request for member '\w+' in '.*', which is of (?:pointer|non-class) type {_QUOTED}|"
     rf"argument of type {_QUOTED} is incompatible with parameter of type {_QUOTED}|"
     rf"a value of type {_QUOTED} cannot be (?:used to initialize an entity of|assigned to an entity of) type {_QUOTED}|"
-    rf"no suitable (?:conversion function|constructor exists to convert) from {_QUOTED} to {_QUOTED}|"
+    r"no suitable (?:user-defined conversion|conversion function|constructor exists to convert) from "
+    rf"{_QUOTED} to {_QUOTED}|"
     rf"expression must have class type but it has type {_QUOTED}|"
     r"return-statement with (?:no|a) value, in function returning '|"
     r"assignment of (?:read-only (?:variable|location|parameter|reference)|member '.*' in read-only object)|"
@@ -413,12 +414,29 @@ def _types(unit: Unit) -> str | None:
     has another type over stock's headers is none of these, and no header's macro is in the statement.
     """
     error = unit.error
-    return error.log if error and _TYPES.match(error.text) and _statement(unit) is not None else None
+    if error is None or not (_TYPES.match(error.text) or _is_own_call(unit)):
+        return None
+    return error.log if _statement(unit) is not None else None
+
+
+def _is_own_call(unit: Unit) -> bool:
+    """Whether no function is found for a call by a name that only the candidate can declare, with types of C++'s own
+    as arguments, and no class of a library's named behind that name.
+    """
+    text, log = (unit.error.text, unit.error.log) if unit.error else ("", "")
+    of_gcc = re.match(r"no matching function for call to '(\w+)(?:<[\w ]*>)?\(([^()<>]*)\)'", text)
+    of_nvcc = re.match(r'no instance of (?:overloaded function|function template) "(\w+)" matches', text)
+    types = re.search(r"^ *argument types are: \(([^()<>]*)\)$", log, re.MULTILINE)
+    name, given = (of_gcc[1], of_gcc[2]) if of_gcc else (of_nvcc[1], types[1]) if of_nvcc and types else ("", "")
+    if not name or not all(re.fullmatch(_BASIC, each.strip()) for each in given.split(",")):
+        return False
+    classes = re.search(rf"\b{name}\s*\([^;{{}}]*\b(?:at|torch|c10|pybind11|py)\s*::|\b(?:using|typedef)\b", unit.own)
+    return classes is None and _is_unknown(unit, name)
 
 
 _LAUNCH = re.compile(r"a __global__ function call must be configured|a host function call cannot be configured")
 _DEVICE = re.compile(
-    r"calling a __host__ function\(\"(?:[^\"(]*\W)?(\w+)\([^\"]*\"\) from a __(?:global|device)__ function|"
+    r"calling a __(?:host|device)__ function\(\"(?:[^\"(]*\W)?(\w+)\([^\"]*\"\) from a __(?:global|device)__ function|"
     r'identifier "(\w+)" is undefined in device code'
 )
 

@@ -173,6 +173,12 @@ DECIDED = {
         at(1, "invalid conversion from 'float*' to 'int64_t' {aka 'long int'} [-fpermissive]"),
         "types",
     ),
+    "arguments of an own template": (
+        "mine(x.data_ptr<double>());",
+        'cpp_sources[0](1): error: no instance of function template "mine" matches the argument list\n'
+        "            argument types are: (double *, float *, float, int)\n  ^",
+        "types",
+    ),
     "a tensor for a number": (
         "k(x);",
         'cpp_sources[0](1): error: no suitable conversion function from "at::Tensor" to "int" exists',
@@ -238,6 +244,11 @@ LEFT_TO_STOCK = {
         "k(x);",
         at(1, "cannot convert 'c10::ArrayRef<long int>' to 'int'"),
     ),
+    "arguments of an own template that are torch's": (
+        "mine(x.sizes());",
+        "cpp_sources[0](1): error: no instance of function template \"mine\" matches the argument list\n"
+        "            argument types are: (c10::IntArrayRef)\n  ^",
+    ),
     "a conversion in a macro of a header's": (
         "TORCH_CHECK(k(x));",
         at(1, "cannot convert 'at::Tensor' to 'int'"),
@@ -263,8 +274,8 @@ LEFT_TO_STOCK = {
         at(1, "redefinition of 'int a'", "/x/slim.h:1:5: note: 'int a' previously declared here"),
     ),
     "arguments that do not convert": (
-        "mine(1);",
-        at(1, "no matching function for call to 'mine(int)'", "x:1: note:   no known conversion for argument 1"),
+        "void mine(at::Tensor s);\nmine(1);",
+        at(2, "no matching function for call to 'mine(int)'", "x:1: note:   no known conversion for argument 1"),
     ),
     "a missing include of a header's": ("", "/x/a.h:1:10: fatal error: no.h: No such file or directory"),
 }  # fmt: skip
