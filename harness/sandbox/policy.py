@@ -51,7 +51,7 @@ class Limits(Frozen):
     file_bytes: int = 2 * GIB
     scratch_bytes: int = 2 * GIB
     log_bytes: int = 64 * 1024
-    output_bytes: int = GIB // 2
+    output_bytes: int = GIB // 4
     open_files: int = 4096
     sparse_memory: bool = False
 
