@@ -138,9 +138,13 @@ def header_names(call: Sequence[str], text: str, files: Mapping[str, str], aroun
 
 
 def _may_include(skeleton: str, files: Mapping[str, str]) -> bool:
-    """Whether any of these files can be read by the directives of a source: one is named, or a macro names what."""
+    """Whether any of these files can matter to the directives of a source: one is named, or a macro names what, or
+    they ask what there is.
+    """
     included = re.findall(r"^\s*#\s*include\w*\s*(\S[^\n]*)", skeleton, re.MULTILINE)
-    return any(not what.startswith(("<", '"')) or any(Path(name).name in what for name in files) for what in included)
+    of_macros = any(not what.startswith(("<", '"')) for what in included)
+    named = any(Path(name).name in what for name in files for what in included)
+    return of_macros or named or "__has_include" in skeleton
 
 
 def _preprocess(
