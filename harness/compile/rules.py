@@ -35,7 +35,7 @@ _LEXICAL = re.compile(
     r"#(?:endif|else|elif) without|#error|invalid preprocessing directive|invalid suffix|"
     r"extended character .* is not valid in an identifier|unrecognized token|expected parameter name|"
     r"no macro name given|macro names must be identifiers|missing '\)' in macro parameter list|"
-    r"missing binary operator before token"
+    r"missing binary operator before token|#include expects"
 )
 _LITERAL = re.compile(r"unable to find numeric literal operator|user-defined literal operator not found")
 _NUMBER = re.compile(r"(?<![\w.])(?:0[xX][\da-fA-F.]+|[\d.]*\d[\d.]*(?:[eE][+-]?\d+)?)([A-Za-z_]\w*)")
