@@ -203,7 +203,9 @@ def slim_library(cache: Path) -> None:
 
 
 def batch(folder: Path, run: str, more: list[str], limit_s: float | None) -> tuple[float, float, list[dict[str, Any]]]:
-    """Seconds and CPU seconds of one `harness batch` with a cache of its own folder, and the records that it made."""
+    """Seconds and CPU seconds of one `harness batch` with a cache of its own folder, and the records that it made: the
+    last of each submission, as one that stock was asked about is recorded once more.
+    """
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
     command = [sys.executable, "-m", "harness", "batch", str(folder / "submissions"), "--run", str(folder / run)]
     command += ["--problems", str(folder / "problems"), *more]
@@ -218,7 +220,8 @@ def batch(folder: Path, run: str, more: list[str], limit_s: float | None) -> tup
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     file = folder / run / "records.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
-    return seconds, cpu_s, [json.loads(line) for line in lines]
+    last = {record["submission"]["path"]: record for record in map(json.loads, lines)}
+    return seconds, cpu_s, list(last.values())
 
 
 def by_outcome(records: list[dict[str, Any]], meant: dict[str, str]) -> dict[str, Any]:

@@ -68,6 +68,40 @@ _CONSTANTS = ("kInt", "kDouble", "kFloat32", "kCPU", "kStrided", "kHalf", "Float
 _ANGLES = ("<double>", "<int>", "", "<bool>", "<const float>")
 
 
+_HEADERS = ("ATen/cuda/CUDAHelpers.h", "torch/cuda_utils.h", "helper_math.h", "cuda_helpers.cuh", "cub/reduce.cuh")
+_DIRECTIVES = ("#endif", "#else", "#if 1", "#inclde <cmath>", "#define", "#error not done", "#ifdef")
+_PYTHON = ("None", "True", "self", "len", "range", "np", "math", "F", "nn", "x_ptr", "THREADS", "num_elements")
+
+
+def _behind(pattern: str, *lines: str) -> Mutation:
+    """A line more, drawn, behind what matches a pattern."""
+    return _swap(pattern, lambda found, draw: found.group(0) + draw.choice(lines))
+
+
+def _again(pattern: str) -> Mutation:
+    """What matches a pattern twice."""
+    return _swap(pattern, lambda found, draw: found.group(0) * 2)
+
+
+def _without(pattern: str) -> Mutation:
+    return _swap(pattern, lambda found, draw: found.group(0).replace(found.group(1), "", 1))
+
+
+_OF_HOST = (
+    "std::vector<float> mine(3);",
+    'printf("%d", threadIdx.x, mine);',
+    "auto t = torch::zeros({1});",
+    "throw 1;",
+    "std::string text = 1;",
+)
+
+
+def _launched(found: re.Match[str], draw: random.Random) -> str:
+    given = [part.strip() for part in found.group(2).split(",")]
+    given = draw.choice((given[:-1], [*given, given[-1]], given[::-1], [*given[1:], given[0]]))
+    return f"{found.group(1)}({', '.join(given)})"
+
+
 def _number(found: re.Match[str], draw: random.Random) -> str:
     return draw.choice((found.group(0) + "u", "0", "1.5", "-1", "2.0L", "true", "nullptr", "'a'", "1e10"))
 
@@ -86,6 +120,40 @@ MUTATIONS: dict[str, Mutation] = {
     "a member": _swap(r"\.[a-z]\w*(?=[(<])", _one_of(*_MEMBERS)),
     "a type in angles": _swap(r"<(?:float|scalar_t|int|int64_t|at::Half)>", _one_of(*_ANGLES)),
     "an operator": _swap(r" (?:\*|\+|-|/|<|>|==|=|\+=|&&) ", _one_of(*_OPERATORS)),
+    "a semicolon": _without(r"(;)[ ]*\n"),
+    "a string": _without(r'"[^"\n<>]+(")'),
+    "a comment": _swap(r"\n[^\n]*;[ ]*(?=\n)", lambda found, draw: "\n/*" + found.group(0)[1:]),
+    "a directive": _swap(r"\n(?=[^\n]*;)", lambda found, draw: f"\n{draw.choice(_DIRECTIVES)}\n"),
+    "an include": _swap(r"\A", lambda found, draw: f"#include <{draw.choice(_HEADERS)}>\n"),
+    "a character": _swap(
+        r" [-*+] ", lambda found, draw: draw.choice((" \u2212 ", " \u00d7 ", " \u2013 ", " \\ ", " @ ", " ` "))
+    ),
+    "a literal": _swap(
+        r"(?<![\w.])\d+(?:\.\d*)?f?\b", lambda found, draw: found.group(0) + draw.choice(("fp", "_f", "x", "h"))
+    ),
+    "a word of Python's": _swap(
+        r"\b(?:nullptr|true|false|[a-z]\w*)(?= *[;,)])", lambda found, draw: draw.choice(_PYTHON)
+    ),
+    "a result": _swap(
+        r"(?m)^(?:torch::Tensor|at::Tensor|(?:__global__|__device__) \w+) (?=\w+\()", lambda found, draw: ""
+    ),
+    "a statement twice": _again(r"\n[ ]+(?:const )?(?:auto|int|float|int64_t|dim3|torch::Tensor) \w+ = [^\n;]*;"),
+    "a function twice": _again(
+        r"(?m)^(?:torch::Tensor|at::Tensor|__device__|__global__|static|void)[^\n;]*\{\n(?:[^}\n][^\n]*\n|\n)*\}\n"
+    ),
+    "arguments of a launch": _swap(
+        r"(>>>)\(([^;()]+(?:\([^()]*\)[^;()]*)*)\)(?=;)", lambda found, draw: _launched(found, draw)
+    ),
+    "a launch": _without(r"\w(<<<[^;>]*>>>)\("),
+    "a constant written": _behind(r"\bconst \w+\*? (\w+) = [^\n;]*;", " n = 0;", " block = 1;", " size = 2;"),
+    "a pointer for a tensor": _without(r"\w(\.data_ptr<\w+>\(\))"),
+    "a tensor for a number": _without(r"\w(\.(?:numel|size|dim)\(\d?\))"),
+    "a function of the host": _swap(
+        r"(?<=\{)\n(?=[ ]+[^\n]*(?:threadIdx|blockIdx))", lambda found, draw: f"\n    {draw.choice(_OF_HOST)}\n"
+    ),
+    "a return": _swap(
+        r"\breturn [^\n;]*;", lambda found, draw: draw.choice(("return;", "return 0;", 'return "x";', "retrun x;"))
+    ),
     "a constant of torch's": _swap(r"\bk[A-Z]\w+|\bat::ScalarType::\w+", _one_of(*_CONSTANTS)),
 }
 

@@ -29,7 +29,8 @@ from build import KERNELS, environment, requests_of  # noqa: E402
 from mutations import MUTATIONS  # noqa: E402
 
 from harness.compile import ArtifactCache, Builder  # noqa: E402
-from harness.compile.decided import RULES, TWICE  # noqa: E402
+from harness.compile.decided import TWICE  # noqa: E402
+from harness.compile.rules import RULES  # noqa: E402
 from harness.schema import Artifact, BuildRequest, DeviceKind  # noqa: E402
 
 TARGETS: dict[str, DeviceKind] = {"cpu": "cpu", "cuda": "cuda", "emulated": "cpu-emulated"}
@@ -68,8 +69,36 @@ def _undeclared_function(request: BuildRequest, draw: random.Random) -> BuildReq
     return request.model_copy(update={"cpp_sources": ("",)})
 
 
+def _in_two_sources(request: BuildRequest, draw: random.Random) -> BuildRequest:
+    """What is defined in `cuda_sources` and in `cpp_sources` too."""
+    again = "\nint own_twice(int n) { return n; }\n"
+    if not request.cuda_sources or not request.cpp_sources:
+        return request
+    changed = _with(request, ("cpp_sources", 0), request.cpp_sources[0] + again)
+    return _with(changed, ("cuda_sources", 0), changed.cuda_sources[0] + again)
+
+
 def _swapped(old: str, new: str) -> Any:
     return _in_a_source(lambda text, draw: re.sub(old, new, text, count=1))
+
+
+_FLAGS = ("--expt-relaxed-constexpr", "-fast-math", "-march=sm_90", "-std=cuda17", "-O5 --fmad", "-ffast-mat")
+
+
+def _flag(request: BuildRequest, draw: random.Random) -> BuildRequest:
+    """Flags of the other compiler, or of none."""
+    name = draw.choice(("extra_cflags", "extra_cuda_cflags") if request.uses_cuda else ("extra_cflags",))
+    return request.model_copy(update={name: (*getattr(request, name), draw.choice(_FLAGS))})
+
+
+def _of_the_host(text: str, draw: random.Random) -> str:
+    """A function of the candidate's own for the host, called by a kernel."""
+    return re.sub(
+        r"(?=__global__[^;]*?\{)([^;]*?\{)",
+        r"static int own_of_host(int n) { return n; }\n\1 own_of_host(1);",
+        text,
+        count=1,
+    )
 
 
 KINDS: dict[str, Any] = {
@@ -84,6 +113,10 @@ KINDS: dict[str, Any] = {
     "scalar_t": _swapped(r"\bfloat\*", "scalar_t*"),
     "a signature": _swapped(r"\(torch::Tensor (\w+)", r"(torch::Tensr \1"),
     "a dash that is none": _swapped(r" - ", " \u2212 "),
+    "a flag": _flag,
+    "an own function of the host": _in_a_source(_of_the_host),
+    "a function in two sources": _in_two_sources,
+    "shared memory without end": _swapped(r"__shared__ (\w+) (\w+)\[", r"__shared__ \1 \2[1000 * "),
     "a macro nobody has": _swapped(r"\{\n", "{\n    CHECK_INPUT_ALL(x);\n"),
 }
 

@@ -272,7 +272,7 @@ class Builder:
             return None
         compiled = attempt.runs[: len(attempt.plan.compile)]
         linked = attempt.runs[len(compiled) :]
-        outputs = ["" if run.ok else run.output for run in compiled]
+        outputs = ["" if run.ok or run.stopped else run.output for run in compiled]
         return decide(outputs, linked[0].output if linked else None, attempt.plan, stock, self._around)
 
     def _blame_the_machine(self, attempt: _Attempt) -> None:
@@ -301,8 +301,7 @@ class Builder:
         with disk_faults(self._around.cache.root):
             running = functools.partial(run_plan, idle=self._idle, unwanted=build.unwanted)
             with self._gate.hold(toolchain.memory_bytes, build.go_on):
-                final = toolchain is self._toolchains[-1]
-                attempt = running(plan, work, deadline_s, readable, final=final)
+                attempt = running(plan, work, deadline_s, readable)
             build.go_on()
             if not attempt.killed:
                 return attempt
@@ -324,13 +323,12 @@ def run_plan(
     readable: tuple[Path, ...],
     *,
     idle: bool = False,
-    final: bool = False,
     unwanted: threading.Event | None = None,
 ) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers side by side, then the linker.
 
-    `final`: no other toolchain is asked after these compilers, so what one of them refuses ends the others. All are ended once
-    `unwanted` is set, and what is said of them then means nothing.
+    What one of the compilers refuses ends the others: another toolchain would compile everything again. All are ended
+    once `unwanted` is set, and what is said of them then means nothing.
 
     Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
     """
@@ -343,7 +341,7 @@ def run_plan(
         (work / name).write_text(text, errors="surrogateescape")
     at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, unwanted, final), plan.compile))
+        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile))
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left, stop=unwanted)
@@ -383,14 +381,13 @@ def _beside(
     deadline_s: float,
     refused: threading.Event,
     unwanted: threading.Event,
-    final: bool,
 ) -> CompilerRun:
-    """One of several compilers of a build, ended once another has refused its source where that is `final`."""
+    """One of several compilers of a build, ended once another has refused its source."""
     stop = AnyOf(refused, unwanted)
     if stop.is_set():
         return CompilerRun(status=1, output="", seconds=0.0, cpu_seconds=0.0, timed_out=False, stopped=True)
     run = compiler(call, deadline_s=deadline_s, stop=stop)
-    if final and not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
+    if not run.ok and not (run.stopped or run.timed_out or run.killed or run.overfull):
         refused.set()
     return run
 

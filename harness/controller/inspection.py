@@ -45,6 +45,7 @@ _START_S = 120.0  # an interpreter that imports torch under a tool
 _SLOWER = 10.0  # so many times what a step may take otherwise
 _END_S = 60.0  # for the tool to sum up once its target is done
 _LOG_BYTES = 256 << 10
+_OUTPUT_BYTES = 1 << 50  # a tool may say much of every thread: the head and the tail of it are kept
 
 
 def worth_inspecting(verdict: Verdict) -> bool:
@@ -120,6 +121,7 @@ class Inspection:
                 memory_bytes=self.settings.memory_bytes,
                 cpu_s=Limits().cpu_s * _SLOWER,
                 log_bytes=_LOG_BYTES,
+                output_bytes=_OUTPUT_BYTES,
                 sparse_memory=True,
             ),
             isolation=self.settings.isolation,

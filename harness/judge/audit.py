@@ -54,7 +54,9 @@ class _Auditor:
         self._problem, self._tolerance = problem, tolerance
         self._findings: list[Flag] = []
         self._arguments = problem.init_arguments()
+        started = time.monotonic()
         self._oracle = Oracle(problem, self._arguments, secrets.randbits(62))
+        self._construct_s = time.monotonic() - started
         self._otherwise: tuple[Any, tuple[Other, ...]] | None = None
         self._call_s = 0.0
         self._deadline = time.monotonic() + BUDGET_S
@@ -89,6 +91,7 @@ class _Auditor:
             output_bytes=self._written(inputs, expected),
             flops=self._flops(inputs),
             call_s=self._call_s,
+            construct_s=self._construct_s,
             unstable=unstable,
         )
         if not (self._oracle.affordable or random or self._oracle.changes_inputs):

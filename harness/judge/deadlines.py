@@ -1,8 +1,9 @@
-"""Deadlines: what a call of a candidate may take before it is hopeless, by what the reference takes.
+"""Deadlines: what a call or a constructor of a candidate may take before it is hopeless, by what the reference takes.
 
-`--timeout` bounds every one of them. Not covered: importing and constructing, which have `--timeout` alone; emulation,
-which may take any number of times the reference's; a candidate whose source names a compiler that runs on the first
-call only to get more time for one that hangs. What a builder takes for a `load_inline` within a call is added to any
+`--timeout` bounds every one of them. Not covered: importing, which has `--timeout` alone and happens where no device is
+held first, so that only an import that hangs on a device costs one; emulation, which may take any number of times the
+reference's; a candidate whose source names a compiler that runs when it is first used only to get more time for one
+that hangs. What a builder takes for a `load_inline` within a call is added to any
 deadline (`Conversation`).
 """
 
@@ -16,9 +17,12 @@ LEAST_S, LEAST_ON_HOST_S = 2.0, 5.0
 FIRST_S = 3.0
 """What a first call may take besides: a context, handles of libraries and modules that load lazily take up to a second
 on an idle H200 host, and more beside compilers."""
+CONSTRUCTING_S = 10.0
+"""What constructing a model may take at least: besides weights it may make tables in Python, pack weights, measure its
+own kernels and capture graphs."""
 _COMPILES = re.compile(
     r"triton|torch\.compile|torch\._dynamo|torch\.jit|inductor|nvrtc|cupy|RawKernel|numba|pycuda|autotune|tilelang|cutlass|"
-    r"cudnn\.benchmark",
+    r"cudnn\.benchmark|nvcc|subprocess|taichi|import warp|\bjax\b|\btvm\b",
     re.IGNORECASE,
 )
 
@@ -35,13 +39,27 @@ class Deadline:
 class Deadlines:
     """What rounds of one candidate may take. `most_s` is `--timeout`, `call_s` one call of the reference.
 
-    `compiles`: its source names something that compiles or searches when a model is first called.
+    `compiles`: its source names something that compiles or searches when a model is made or first called. `construct_s`
+    is what constructing the reference takes.
     """
 
     most_s: float
     call_s: float
     compiles: bool
     on_device: bool
+    construct_s: float = 0.0
+
+    def of_construction(self) -> Deadline:
+        """For making the model, without what a builder takes meanwhile."""
+        if self.compiles:
+            return Deadline(self.most_s, "--timeout, as it may compile")
+        hopeless_s = HOPELESS * self.construct_s
+        seconds = max(CONSTRUCTING_S, hopeless_s) + FIRST_S
+        if seconds >= self.most_s:
+            return Deadline(self.most_s, "--timeout")
+        least = f", at least {CONSTRUCTING_S:g} s" if hopeless_s < CONSTRUCTING_S else ""
+        times = f"{HOPELESS:g} times the {self.construct_s * 1e3:.3g} ms of constructing the reference"
+        return Deadline(seconds, f"{times}{least} and {FIRST_S:g} s for the first")
 
     def of_round(self, calls: int, *, first: bool) -> Deadline:
         """For a round of so many calls; `first` where none came before it since the model was made."""
@@ -60,5 +78,5 @@ class Deadlines:
 
 
 def compiles_when_called(source: str) -> bool:
-    """Whether a candidate's text names what compiles, or tunes itself, on a first call."""
+    """Whether a candidate's text names what compiles, or tunes itself, when a model is made or first called."""
     return _COMPILES.search(source) is not None

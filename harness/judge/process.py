@@ -69,7 +69,7 @@ _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
     "compile": "default",
     "compile-max-autotune": "max-autotune-no-cudagraphs",  # a graph's outputs are gone with the next call
 }
-_REFERENCE_CPU_S = 1e6  # it serves many candidates
+_REFERENCE_CPU_S, _REFERENCE_OUTPUT_BYTES = 1e6, 1 << 50  # it serves many candidates
 _AUDIT_S = 60.0  # what running the reference some dozen times may take at least, whatever candidates may
 _FAIR_SHARE = 0.5  # of the device memory that was free: holding more is to blame where the judge has too little
 _ASK_EVERY_S = 0.25
@@ -522,7 +522,7 @@ class JudgeProcess:
         if BACKENDS[job.kind].emulates:
             return None
         compiles = compiles_when_called(job.source)
-        return Deadlines(job.settings.timeout_s, known.call_s, compiles, on_device=self._hardware.apart)
+        return Deadlines(job.settings.timeout_s, known.call_s, compiles, self._hardware.apart, known.construct_s)
 
     @contextmanager
     def _reference(self, problem: LoadedProblem, job: Job, form: BaselineName = "eager") -> Iterator[Subject]:
@@ -557,7 +557,8 @@ class JudgeProcess:
         self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
     ) -> "_Reference":
         policy = self._policy(job)
-        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cpu_s": _REFERENCE_CPU_S})})
+        lasting = {"cpu_s": _REFERENCE_CPU_S, "output_bytes": _REFERENCE_OUTPUT_BYTES}
+        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update=lasting)})
         with ExitStack() as opening:
             _, conversation = opening.enter_context(self._worker(unhurried))
             subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])

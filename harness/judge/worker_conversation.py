@@ -70,10 +70,21 @@ class Conversation:
         self._answer(Ready, seconds, "starting")
         self.could_be_read = may_read_process(self._worker.pid)
 
-    def ask(self, request: Frozen, kind: type[M], *, seconds: float = 60.0, descriptors: Sequence[int] = ()) -> M:
-        """Send a request and wait at most `seconds` for its answer, a message of `kind`."""
+    def ask(
+        self,
+        request: Frozen,
+        kind: type[M],
+        *,
+        seconds: float = 60.0,
+        why: str = "",
+        descriptors: Sequence[int] = (),
+    ) -> M:
+        """Send a request and wait at most `seconds` for its answer, a message of `kind`; `why` says how they came
+        about.
+        """
         self._send(request, descriptors)
-        return self._answer(kind, seconds, str(getattr(request, "say", "")))
+        said = str(getattr(request, "say", ""))
+        return self._answer(kind, seconds, f"{said}: {why}" if why else said)
 
     def ask_round(
         self,
@@ -211,6 +222,7 @@ _LIMITS: dict[Cause, tuple[Reason, str]] = {
     "processes": ("processes", "started more processes or threads than allowed"),
     "scratch": ("disk", "wrote more to the disk than allowed"),
     "file": ("disk", "wrote a larger file than allowed"),
+    "output": ("disk", "wrote more to its standard output than allowed"),
 }
 
 

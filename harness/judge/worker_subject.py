@@ -104,7 +104,7 @@ class WorkerSubject:
     ) -> None:
         """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once.
 
-        `deadlines` are those of rounds; `call_s` bounds them where there are none.
+        `deadlines` are those of rounds and of the constructor; `call_s` bounds them where there are none.
 
         `hardware` is the device that the judge holds and the worker computes on. `core` is the CPU that the model is
         called on in timed rounds.
@@ -141,6 +141,10 @@ class WorkerSubject:
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         arguments, arena = self._shared(self._init_arguments)
+        seconds, why = self._call_s, ""
+        if self._deadlines is not None:
+            deadline = self._deadlines.of_construction()
+            seconds, why = deadline.seconds, deadline.why
         answer = self._talk.ask(
             Construct(
                 seed=seed,
@@ -150,7 +154,8 @@ class WorkerSubject:
                 compile_mode=self._compile_mode,
             ),
             Constructed,
-            seconds=self._call_s,
+            seconds=seconds,
+            why=why,
         )
         self._was_called = False
         self.weights = {entry.name: entry.sample for entry in answer.parameters}

@@ -25,6 +25,7 @@ Cause = Literal[
     "processes",  # more than `processes` or `threads` at once
     "scratch",  # more than `scratch_bytes` on the disk
     "file",  # one file larger than `file_bytes`, by SIGXFSZ; Python ignores that and raises instead
+    "output",  # more than `output_bytes` on standard output and error
 ]
 
 GIB = 1 << 30
@@ -37,7 +38,8 @@ class Limits(Frozen):
     files in memory, such as a scratch folder on tmpfs, and what the kernel keeps for it); `cpu_s` is user plus system
     time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes, every core
     an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the size of one
-    file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail.
+    file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail, and
+    `output_bytes` what may be written to them: a pipe takes some 0.4 to 1 GB a second.
     `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
     terabytes): what they use is bounded all the same, what they reserve is not.
     """
@@ -49,6 +51,7 @@ class Limits(Frozen):
     file_bytes: int = 2 * GIB
     scratch_bytes: int = 2 * GIB
     log_bytes: int = 64 * 1024
+    output_bytes: int = GIB // 4
     open_files: int = 4096
     sparse_memory: bool = False
 

@@ -103,6 +103,7 @@ class Supervisor:
         self._fds = fds
         self._machine = machine
         self._log = CappedLog((self._policy or Policy()).limits.log_bytes)
+        self._written_bytes = 0
         self._scratch: str | None = None
         self._group: Group | None = None
         self._child = 0
@@ -312,6 +313,9 @@ class Supervisor:
         except BlockingIOError:
             return True
         self._log.write(data)
+        self._written_bytes += len(data)
+        if self._policy is not None and self._written_bytes > self._policy.limits.output_bytes:
+            self._cause = "output"
         return bool(data)
 
     def _drain_for_good(self) -> None:

@@ -14,7 +14,8 @@ class OwnError(Frozen):
 
 
 class Audit(Frozen):
-    """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference.
+    """What is known of a problem. Bytes and flops are those of one call; `call_s` is one call of the reference,
+    `construct_s` making its model.
 
     `output_bytes` are those that a call has to write: outputs that are views of what it was given count for nothing.
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
@@ -33,6 +34,7 @@ class Audit(Frozen):
     output_bytes: int = 0
     flops: int = 0
     call_s: float = 0.0
+    construct_s: float = 0.0
     unstable: float = 0.0
     own_errors: tuple[OwnError, ...] = ()
 

@@ -23,7 +23,7 @@ Reason = Literal[
     "device-memory",  # more memory of the device than it has
     "processes",  # more processes or threads than allowed
     "open-files",  # more files open at once than allowed
-    "disk",  # more in its scratch folder, or in one file, than allowed
+    "disk",  # more in its scratch folder, in one file or on its standard output than allowed
     "protocol",  # the worker broke the wire's protocol
     "missing",  # no ModelNew
     "ambiguous",  # several candidates where exactly one was asked for

@@ -1,15 +1,18 @@
 """Refusals that need no stock compile: what each rule decides, and what is left to stock."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder
-from harness.compile.decided import MOST_CHARACTERS, RULES, TWICE, Unit, decide
+from harness.compile.decided import MOST_CHARACTERS, TWICE, decide
 from harness.compile.names import Names
 from harness.compile.recipe import Machine, Plan
+from harness.compile.refused import Unit
+from harness.compile.rules import RULES
 from harness.compile.stock import STOCK
 from harness.compile.toolchain import Surroundings, Toolchain
 from harness.compile.torch_layout import cxx_compiler, find_torch
@@ -17,7 +20,7 @@ from harness.schema import Artifact, BuildFailure, BuildRequest
 
 NAMES = Names(
     everywhere=frozenset(
-        {"at", "cuda", "Tensor", "forward", "size", "helper", "PASTES", "OPENS", "scalar_t", "TORCH_CHECK"}
+        {"at", "cuda", "Tensor", "forward", "size", "helper", "vector", "PASTES", "OPENS", "scalar_t", "TORCH_CHECK"}
     ),
     outside=frozenset({"at", "helper", "PASTES", "OPENS", "TORCH_CHECK"}),
     pasting=frozenset({"PASTES", "PYBIND11_MODULE"}),
@@ -27,6 +30,14 @@ NAMES = Names(
         "AT_DISPATCH_FLOATING_TYPES": ["AT_DISPATCH_CASE"],
         "AT_DISPATCH_CASE": ["scalar_t"],
     },
+    literals=frozenset({"_a"}),
+    within={"std": frozenset({"vector"})},
+    members={"Tensor": frozenset({"size"})},
+)
+LAUNCH = "cpp_sources[0](1): error: a __global__ function call must be configured\n  {}\n             ^"
+OVERLOADS = (
+    'cpp_sources[0](1): error: no instance of overloaded function "at::Tensor::size" matches the argument list\n  ^\n'
+    '{}(3): note #3322-D: number of parameters of function "at::Tensor::size(int)" does not match the call'
 )
 MARK = '#include <torch/extension.h>\n#line 1 "cpp_sources[0]"\n'
 
@@ -99,6 +110,90 @@ DECIDED = {
         at(2, "expected ',' or ';' before 'for'"),
         "syntax",
     ),
+    "a suffix": ("float s = 1.0fp;", at(1, "unable to find numeric literal operator 'operator\"\"fp'"), "literal"),
+    "a suffix as nvcc says it": (
+        "float s = 1.0fp;",
+        "cpp_sources[0](1): error: user-defined literal operator not found",
+        "literal",
+    ),
+    "a name of another namespace": (
+        "std::Tensor f();",
+        at(1, "'Tensor' in namespace 'std' does not name a type"),
+        "namespace",
+    ),
+    "a name of macros that stand behind it": (
+        "scalar_t* p;\nAT_DISPATCH_FLOATING_TYPES(t);",
+        at(1, "'scalar_t' was not declared in this scope"),
+        "out-of-scope",
+    ),
+    "a member of another class": ("x.cuda();", at(1, "'class at::Tensor' has no member named 'cuda'"), "member"),
+    "a member of a class of the standard library": (
+        "v.size_of();",
+        'cpp_sources[0](1): error: class "std::vector<int, std::allocator<int>>" has no member "size_of"',
+        "member",
+    ),
+    "a kernel that is not launched": (
+        "void f() { typo(x); }",
+        LAUNCH.format("void f() { typo(x); }"),
+        "host-device",
+    ),
+    "a function of the host": (
+        "typo(x);",
+        'cpp_sources[0](1): error: calling a __host__ function("typo(int)") from a __global__ function("k()") is not',
+        "host-device",
+    ),
+    "arguments as nvcc counts them": (
+        "typo<<<1, 2>>>(x, g(y));",
+        "cpp_sources[0](1): error: too few arguments in function call\n"
+        "  typo<<<1, 2>>>(x, g(y));\n                        ^",
+        "count",
+    ),
+    "arguments of a function whose overloads are torch's own text": (
+        "x.size();",
+        OVERLOADS.format("./slim_methods.inc"),
+        "count",
+    ),
+    "a macro nobody defines": (
+        "TYPO(x);",
+        at(1, "expected constructor, destructor, or type conversion before '(' token"),
+        "no-declaration",
+    ),
+    "a missing semicolon behind a pragma": (
+        "void f() {\n#pragma unroll\nfor (int i - 1; i; i--) std::vector<int> v; }",
+        'cpp_sources[0](3): error: expected a ";"',
+        "syntax",
+    ),
+    "a function without a type": (
+        "mine(int x) {}",
+        at(1, "ISO C++ forbids declaration of 'mine' with no type"),
+        "syntax",
+    ),
+    "a pointer for a number": (
+        "k(1, x.data_ptr<float>());",
+        at(1, "invalid conversion from 'float*' to 'int64_t' {aka 'long int'} [-fpermissive]"),
+        "types",
+    ),
+    "arguments of an own template": (
+        "mine(x.data_ptr<double>());",
+        'cpp_sources[0](1): error: no instance of function template "mine" matches the argument list\n'
+        "            argument types are: (double *, float *, float, int)\n  ^",
+        "types",
+    ),
+    "a tensor for a number": (
+        "k(x);",
+        'cpp_sources[0](1): error: no suitable conversion function from "at::Tensor" to "int" exists',
+        "types",
+    ),
+    "a name declared twice in a function": (
+        "void f() {\nint a = 1;\nint a = 2; }",
+        'cpp_sources[0](3): error: "a" has already been declared in the current scope',
+        "defined-again",
+    ),
+    "too much shared memory": (
+        "__global__ void tile_kernel(float* x) { __shared__ float s[1000000]; }",
+        "ptxas error   : Entry function '_Z11tile_kernelPf' uses too much shared data (0x3d0900 bytes, 0xc000 max)",
+        "resources",
+    ),
     "a flag": ("", "cc1plus: error: bad value 'foo' for '-march=' switch", "flag"),
     "a flag of nvcc": ("", "nvcc fatal   : Unknown option '-foo'", "flag"),
 }
@@ -122,21 +217,65 @@ LEFT_TO_STOCK = {
     ),
     "an error after one in a header": ("f(typo);", "/x/slim.h:1:1: error: odd\n" + UNDECLARED),
     "an error after another": ("f(typo);", at(1, "invalid conversion") + UNDECLARED),
+    "a suffix that a header declares": (
+        'auto s = 1_a;',
+        at(1, "unable to find numeric literal operator 'operator\"\"_a'"),
+    ),
+    "a name that its namespace has": ("std::vector f();", at(1, "'vector' in namespace 'std' does not name a type")),
+    "a name of a namespace that is opened again": (
+        "namespace std { }\nstd::Tensor f();",
+        at(2, "'Tensor' in namespace 'std' does not name a type"),
+    ),
+    "a name of macros where a class knows what is behind it": (
+        "struct A { int f() { return scalar_t; } };\nAT_DISPATCH_FLOATING_TYPES(t);",
+        at(1, "'scalar_t' was not declared in this scope"),
+    ),
+    "a member that the class has": ("x.size();", at(1, "'class at::Tensor' has no member named 'size'")),
+    "a member of an optional": ("x.cuda();", at(1, "'class std::optional<at::Tensor>' has no member named 'cuda'")),
+    "a function of a header's that is not launched": (
+        "void f() { helper(x); }",
+        LAUNCH.format("void f() { helper(x); }"),
+    ),
+    "arguments of a function that the facade writes": (
+        "x.size();",
+        OVERLOADS.format("/x/slim/tensor.h"),
+    ),
+    "a type of torch's that is none of a few": (
+        "k(x);",
+        at(1, "cannot convert 'c10::ArrayRef<long int>' to 'int'"),
+    ),
+    "arguments of an own template that are torch's": (
+        "mine(x.sizes());",
+        "cpp_sources[0](1): error: no instance of function template \"mine\" matches the argument list\n"
+        "            argument types are: (c10::IntArrayRef)\n  ^",
+    ),
+    "a conversion in a macro of a header's": (
+        "TORCH_CHECK(k(x));",
+        at(1, "cannot convert 'at::Tensor' to 'int'"),
+    ),
+    "a conversion in an own macro that has one of a header's": (
+        "#define MINE(x) TORCH_CHECK(k(x))\nMINE(x);",
+        at(2, "cannot convert 'at::Tensor' to 'int'"),
+    ),
+    "a name declared twice outside": (
+        "int helper = 1;\nint helper = 2;",
+        'cpp_sources[0](2): error: "helper" has already been declared in the current scope',
+    ),
     "a missing semicolon behind a macro": (
         'void f() {\nTORCH_CHECK(x, "y")\nint z; }',
         at(3, "expected ';' before 'int'"),
     ),
-    "what a template could mend": ("void f() {\nx.item<float>()\nint z; }", at(3, "expected primary-expression")),
+    "what a template could mend": ("void f() {\nx.sum<float>()\nint z; }", at(3, "expected primary-expression")),
     "brackets under a condition": ("#if X\n{\n#endif", at(1, "expected '}' at end of input")),
     "brackets with a macro that has one": ("OPENS void f() {", at(1, "expected '}' at end of input")),
-    "brackets that pair": ("void f() { g(); }", at(1, "expected primary-expression before ';' token")),
+    "brackets that pair": ("void f() { TORCH_CHECK(g()); }", at(1, "expected primary-expression before ';' token")),
     "a definition of a header's": (
         "int a;",
         at(1, "redefinition of 'int a'", "/x/slim.h:1:5: note: 'int a' previously declared here"),
     ),
     "arguments that do not convert": (
-        "mine(1);",
-        at(1, "no matching function for call to 'mine(int)'", "x:1: note:   no known conversion for argument 1"),
+        "void mine(at::Tensor s);\nmine(1);",
+        at(2, "no matching function for call to 'mine(int)'", "x:1: note:   no known conversion for argument 1"),
     ),
     "a missing include of a header's": ("", "/x/a.h:1:10: fatal error: no.h: No such file or directory"),
 }  # fmt: skip
@@ -179,9 +318,9 @@ INCLUDE = "#include <torch/extension.h>\n"
 def fast(shared_cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Artifact | BuildFailure]:
     """A build whose stock compile cannot be had: asking it would be an exception."""
 
-    def asked(*arguments: Any, final: bool = False, **named: Any) -> Any:
-        assert not final, "stock was asked"
-        return run_plan(*arguments, final=final, **named)
+    def asked(plan: Plan, work: Path, *arguments: Any, **named: Any) -> Any:
+        assert work.name != "stock", "stock was asked"
+        return run_plan(plan, work, *arguments, **named)
 
     run_plan = builder_module.run_plan
     monkeypatch.setattr(builder_module, "run_plan", asked)
@@ -227,19 +366,25 @@ def test_the_stock_toolchain_is_asked_where_the_user_forces_it(
     assert failure.decided == ""
 
 
-def test_a_source_that_stock_refuses_ends_the_compiles_beside_it(
-    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("last", [True, False])
+def test_a_source_that_is_refused_ends_the_compiles_beside_it(
+    cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch, last: bool
 ) -> None:
     def plan(request: BuildRequest, around: Surroundings) -> Plan:
-        slow, bad = ("sleep", "200"), ("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1")
+        slow, bad = ("sleep", "100", "100"), ("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1")
         return Plan(files={}, compile=(slow, bad), link=(), output="m.so")
 
-    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: (Toolchain("stock", plan, 1 << 20),))
+    def at_once(request: BuildRequest, around: Surroundings) -> Plan:
+        return Plan(files={}, compile=(("sh", "-c", "echo 'x.cpp:1:1: error: typo'; exit 1"),), link=(), output="m.so")
+
+    slow, quick = Toolchain("slow", plan, 1 << 20), Toolchain("quick", at_once, 1 << 20)
+    row = (slow,) if last else (slow, quick)
+    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: row)
     monkeypatch.setattr(builder_module.os, "sched_getaffinity", lambda pid: {0, 1})
     failure = Builder(cache=cache, target="cpu").build(BuildRequest(name="m"), deadline_s=300)
     assert isinstance(failure, BuildFailure)
     assert (failure.reason, failure.detail) == ("compile", "x.cpp:1:1: error: typo")
-    assert failure.seconds < 150
+    assert failure.seconds < 100
 
 
 def test_of_sources_that_are_longer_than_any_honest_one_nothing_is_decided(cache: ArtifactCache) -> None:

@@ -1,7 +1,7 @@
 """What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
 
 from harness.compile import ArtifactCache
-from harness.compile.names import balanced, header_names, read_names, skeleton_of, without_comments
+from harness.compile.names import balanced, declared_in, header_names, read_names, skeleton_of, without_comments
 from harness.compile.recipe import Machine
 from harness.compile.sources import source_files
 from harness.compile.stock import STOCK
@@ -54,6 +54,45 @@ def test_what_a_header_brings_in_by_a_directive_could_be_any_name() -> None:
     assert "inner" in read_names(printed).outside
 
 
+def test_parameters_and_the_last_part_of_a_qualified_name_declare_nothing_around_them() -> None:
+    code = """
+    extern int takes(int parameter, struct of_parameter* p, void (*callback)(int inner)) __attribute__((noreturn));
+    int (in_brackets)(int); typedef int (*pointer)(int deep); int (__attribute__((cdecl)) *conventional)(int);
+    other::type returns(); int other::Class::method(); using other::brought; int plain[3](0);
+    """
+    found = declared_in(code)
+    declared = {"takes", "of_parameter", "in_brackets", "pointer", "conventional", "returns", "brought", "plain"}
+    assert declared <= found
+    assert found.isdisjoint({"parameter", "inner", "deep", "type", "method", "callback"})
+
+
+def test_a_function_with_an_enumeration_as_parameter_is_no_enumeration() -> None:
+    printed = '# 1 "/a.h"\nint f(enum Mode m) { int local; }\nenum __attribute__((x(1))) Mode { first };\n'
+    outside = read_names(printed).outside
+    assert "first" in outside
+    assert "local" not in outside
+
+
+def test_names_are_known_by_namespace_and_by_class() -> None:
+    printed = """
+# 1 "/a.h"
+namespace std { inline namespace __cxx11 { class string; } namespace literals { int of_literals; } }
+namespace std __attribute__ ((__visibility__ (""))) { int other; at::Tensor f();
+using namespace literals; using elsewhere::brought; }
+namespace pybind11 { using namespace unknown; int one; }
+namespace at { class __attribute__((x(""))) TensorBase { int of_base; };
+class __attribute__((x(""))) Tensor : public TensorBase { Tensor() { if (1) {} } int own; }; }
+int operator ""_a(long);
+"""
+    names = read_names(printed)
+    assert {"string", "of_literals", "other", "brought"} <= names.within["std"]
+    assert names.within["std"].isdisjoint({"Tensor", "own", "one"})
+    assert "pybind11" not in names.within
+    assert {"of_base", "own"} <= names.members["Tensor"]
+    assert "other" not in names.members["Tensor"]
+    assert "_a" in names.literals
+
+
 def test_only_directives_up_to_the_last_include_decide_what_headers_say() -> None:
     text = '#define A 1 // why\n#if A\n#include "x.h"\nint f;\n#include <y>\n#endif\n#define B\n/*\n#include <z>\n*/'
     assert skeleton_of(text) == '#define A 1  \n#if A\n#include "x.h"\n#include <y>\n#endif\n'
@@ -79,14 +118,16 @@ def test_brackets_pair_or_do_not() -> None:
 def test_the_names_of_torchs_headers_are_kept_for_the_next_source_with_these_includes(cache: ArtifactCache) -> None:
     around = Surroundings(Machine("cpu", find_torch(), cxx_compiler()), cache, lambda _: None)
 
-    def names_of(text: str) -> object:
+    def names_of(text: str, files: dict[str, str] = {}) -> object:  # noqa: B006
         request = BuildRequest(name="any", cpp_sources=(text,), no_implicit_headers=True)
         call = STOCK.plan(request, around).compile[0]
         file = source_files(request)[0]
-        return header_names(call, file.text, {}, around)
+        return header_names(call, file.text, files, around)
 
     found = names_of("#include <c10/util/irange.h>\nint own;")
     assert found is not None
     assert names_of("#include <c10/util/irange.h>\nint other_one;") is found
     assert names_of("#include <vector>\nint other_one;") is not found
+    assert names_of("#include <c10/util/irange.h>\n", {"main.cpp": "int another_source;"}) is found
+    assert names_of('#include <c10/util/irange.h>\n#include "own.h"', {"own.h": "int x;"}) is not found
     assert names_of("#include <there_is_no_such.h>") is None

@@ -2,7 +2,15 @@
 
 import pytest
 
-from harness.judge.deadlines import FIRST_S, HOPELESS, LEAST_ON_HOST_S, LEAST_S, Deadlines, compiles_when_called
+from harness.judge.deadlines import (
+    CONSTRUCTING_S,
+    FIRST_S,
+    HOPELESS,
+    LEAST_ON_HOST_S,
+    LEAST_S,
+    Deadlines,
+    compiles_when_called,
+)
 
 
 def deadlines(*, call_s: float = 1e-3, compiles: bool = False, on_device: bool = True) -> Deadlines:
@@ -36,6 +44,15 @@ def test_the_first_call_may_compile_where_the_source_says_so_and_no_other() -> N
     assert compiling.of_round(1, first=True).seconds == 60.0
     assert "compile" in compiling.of_round(1, first=True).why
     assert compiling.of_round(1, first=False).seconds == LEAST_S
+
+
+def test_a_constructor_may_take_a_hundred_times_the_references_and_never_less_than_a_generous_floor() -> None:
+    assert deadlines().of_construction().seconds == CONSTRUCTING_S + FIRST_S
+    slow = Deadlines(60.0, 1e-3, False, True, construct_s=0.2).of_construction()
+    assert slow.seconds == pytest.approx(20.0 + FIRST_S)
+    assert "200 ms of constructing the reference" in slow.why
+    assert Deadlines(60.0, 1e-3, False, True, construct_s=2.0).of_construction().seconds == 60.0
+    assert deadlines(compiles=True).of_construction().seconds == 60.0
 
 
 @pytest.mark.parametrize(

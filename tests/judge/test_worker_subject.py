@@ -9,7 +9,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.worker_subject import WorkerSubject
 from harness.transport.memory import HostArena
-from harness.transport.worker_messages import Attach, Attached, Done, Prepared
+from harness.transport.worker_messages import Attach, Attached, Constructed, Done, Prepared
 
 
 class Freezer:
@@ -97,3 +97,18 @@ def test_a_round_has_the_deadline_of_its_candidate_and_the_first_after_construct
     subject.round([0], seed=1)
     assert [seconds for seconds, _ in asked] == [5.0, 2.0, 1.0]
     assert asked[1][1] == "100 times the reference's 1 ms for a call, at least 2 s"
+
+
+def test_making_the_model_has_a_deadline_of_its_own(subject):
+    asked = []
+
+    def ask(request, kind, *, seconds, why):
+        asked.append((seconds, why))
+        return Constructed(parameters=())
+
+    subject._talk.ask = ask
+    subject.construct(1)
+    subject._deadlines = Deadlines(60.0, 1e-3, False, on_device=True, construct_s=1e-3)
+    subject.construct(1)
+    assert [seconds for seconds, _ in asked] == [1.0, 13.0]
+    assert "of constructing the reference" in asked[1][1]

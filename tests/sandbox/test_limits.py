@@ -168,6 +168,21 @@ report("through")
     assert f"[... {2000 * 65536 + len('first line') + len('last line') + 2 - 8192} bytes left out ...]" in log
 
 
+def test_a_flood_that_does_not_end_is_ended(candidate) -> None:
+    ran = candidate(
+        """
+import os
+line = b"y" * 65536
+while True:
+    os.write(2, line)
+""",
+        limits=Limits(output_bytes=64 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "output"
+    assert len(ran.exit.log) < 70_000
+
+
 def test_open_files_are_limited(candidate) -> None:
     ran = candidate(
         """
