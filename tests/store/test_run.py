@@ -350,6 +350,21 @@ def test_resuming_a_run_of_others_writes_and_removes_nothing_outside_of_it(tmp_p
     assert paths_of(open_run("r", root=tmp_path)) == ["a.py", "b.py"]
 
 
+@pytest.mark.parametrize("name", ["sample", "turn", "prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize("number", [2**63, 10**30, -(10**30)])
+def test_a_number_that_no_column_holds_leaves_one_line_out(tmp_path, make_record, manifest, name, number):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("b.py"))
+    path = tmp_path / "r" / "records.jsonl"
+    first, second = map(json.loads, path.read_bytes().splitlines())
+    first["submission"][name] = number
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["b.py"]
+    assert opened.left_out == (f"{path}:1",)
+
+
 def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest):
     with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
         run.append(make_record("a.py"))
