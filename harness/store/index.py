@@ -295,7 +295,7 @@ def _is_sound(kept: _Kept) -> bool:
             return False
     timed = columns.timed
     lengths = {len(column.codes) for column in coded if column is not columns.baseline}
-    lengths |= {len(kept.scan.place), *map(len, per_record)}
+    lengths |= {len(kept.scan.place), *(len(each) for each in per_record)}
     together = columns.baseline.codes.shape == timed.shape and columns.speedup.shape == (len(timed), 3)
     return lengths == {count} and together and bool(np.all((timed >= 0) & (timed < count)))
 
