@@ -15,11 +15,12 @@ from harness.formats import FORMATS
 from harness.schema import Problem
 from harness.shipped import shipped
 
-_KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d+)_problem_(?P<number>\d+)")
-_LEVEL = re.compile(r"level_?(?P<level>\d+)")
+# Python refuses to make a number of more than 4,300 digits, and names come from strangers too.
+_KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d{1,18})_problem_(?P<number>\d{1,18})")
+_LEVEL = re.compile(r"level_?(?P<level>\d{1,18})")
 _MODEL = re.compile(rb"^class Model\b", re.MULTILINE)
 _RANGE = re.compile(r"(?:(?P<set>[^/]+)/)?(?P<first>\d{1,9})-(?P<last>\d{1,9})")
-_NUMBER = re.compile(r"(?P<number>\d+)(?:_|$)")
+_NUMBER = re.compile(r"(?P<number>\d{1,18})(?:_|$)")
 # Where a folder keeps its problems: in itself, as a checkout of KernelBench does, or as this repository does.
 _PLACES = ("", "KernelBench", "KernelBench/KernelBench", "problems")
 # Where they lie from inside such a folder.

@@ -1,7 +1,6 @@
 """The numbers that a problem's module sets, and the same problem with other ones. Nothing is run to find them."""
 
 import ast
-import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,7 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.LShift: operator.lshift,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_LARGEST = 10.0**300
 _MOST_EXPONENT = 64  # no size has more bits; 9**9**9 must not be computed to be refused
 
 
@@ -80,8 +80,8 @@ def _fitting(name: str, value: Number, original: Mapping[str, Number], title: st
     if name not in original:
         names = ", ".join(f"{known}={number}" for known, number in original.items()) or "none"
         raise InputError(f"{title} sets no number named {name!r}; it sets {names}.")
-    if not math.isfinite(value):
-        raise InputError(f"{name}={value} is not a finite number.")
+    if not -_LARGEST <= value <= _LARGEST:
+        raise InputError(f"{name} is not a finite number, or far larger than any size.")
     if isinstance(original[name], int) and int(value) != value:
         raise InputError(f"{name}={value} must be a whole number, as in {title}, which has {original[name]}.")
     return type(original[name])(value)
@@ -152,6 +152,8 @@ def _number(node: ast.expr) -> Number | None:
 
 def _computed(op: type[ast.operator], left: Number | None, right: Number | None) -> Number | None:
     if left is None or right is None or (op in (ast.Pow, ast.LShift) and abs(right) > _MOST_EXPONENT):
+        return None
+    if abs(left) > _LARGEST or abs(right) > _LARGEST:  # (9**64)**64, over and over
         return None
     try:
         value = _BINARY[op](left, right)

@@ -163,7 +163,7 @@ def _chosen(submissions: "list[Submission]", catalog: "Catalog", titles: set[str
     """The submissions to these problems. Raises InputError where there is none."""
     if len(titles) == len(catalog.files):
         return submissions
-    asked = {name: catalog.find(name).title in titles for name in {each.problem for each in submissions} if name}
+    asked = {name: catalog.named(name).title in titles for name in {each.problem for each in submissions} if name}
     chosen = [each for each in submissions if each.problem is not None and asked[each.problem]]
     if not chosen:
         raise InputError(f"none of the {len(submissions)} submissions answers a problem that --only names")

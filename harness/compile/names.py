@@ -211,7 +211,7 @@ def read_names(printed: str) -> Names:
     lines = list(_of_headers(printed))
     bodies = {found[1]: found[2] for line in lines if line.startswith("#define") and (found := _DEFINE.match(line))}
     code = "\n".join(line for line in lines if line and not line.startswith("#"))
-    everywhere = frozenset(IDENTIFIER.findall("\n".join(lines)))
+    everywhere = frozenset(word for line in lines for word in IDENTIFIER.findall(line))
     code = without_comments(code, keep_strings=False)
     outside = "\n".join(_outside(code))
     blocks = list(_named_blocks(code))
@@ -357,11 +357,16 @@ def _members(code: str, blocks: Sequence[_Block]) -> dict[str, frozenset[str]]:
 
 def _pasting(bodies: Mapping[str, str]) -> frozenset[str]:
     """Macros whose body pastes, or names a macro that does."""
-    found = {name for name, body in bodies.items() if "##" in _PASTE.sub("", body)}
-    while more := {
-        n for n, body in bodies.items() if n not in found and not found.isdisjoint(IDENTIFIER.findall(body))
-    }:
-        found |= more
+    named_by: dict[str, list[str]] = {}
+    for name, body in bodies.items():
+        for word in set(IDENTIFIER.findall(body)):
+            named_by.setdefault(word, []).append(name)
+    waiting = [name for name, body in bodies.items() if "##" in _PASTE.sub("", body)]
+    found = set(waiting)
+    while waiting:
+        new = [name for name in named_by.get(waiting.pop(), ()) if name not in found]
+        found.update(new)
+        waiting += new
     return frozenset(found)
 
 

@@ -66,7 +66,7 @@ def without_strangers(
 def _why_unknown(catalog: Catalog, name: str) -> str:
     """Why this name means no problem; empty where it means one."""
     try:
-        catalog.find(name)
+        catalog.named(name)
     except ProblemError as error:
         return str(error)
     return ""
@@ -88,7 +88,7 @@ def tasks_for(submissions: Sequence[Submission], catalog: Catalog, *, shard: tup
     where two submissions could not be told apart in a run.
     """
     part, of = shard
-    found = functools.cache(catalog.find)
+    found = functools.cache(catalog.named)  # what lies among answers names no file: a problem runs unconfined
     tasks: dict[Key, Task] = {}
     for submission in submissions:
         if submission.problem is None:

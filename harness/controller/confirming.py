@@ -72,7 +72,7 @@ def _asked_of_stock(told: Evaluated, run: Run, engine: Engine, catalog: Catalog)
 
 
 def _same_problem(record: Record, catalog: Catalog) -> Problem:
-    problem = catalog.find(record.problem.title)
+    problem = catalog.named(record.problem.title)
     if problem.sha256 != record.problem.sha256:
         raise InputError(f"{problem.title} is no longer the problem that it answers")
     return problem

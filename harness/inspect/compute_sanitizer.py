@@ -23,7 +23,9 @@ _FINDING = re.compile(
     r"|(?:Warp|Device|Stack|Barrier|Cluster|Malloc|Misaligned|Illegal|Hardware) .*(?:error|exception|overflow|access)",
     re.IGNORECASE,
 )
-_SUMMARY = re.compile(r"^========= (ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)s?\b(?! were not)", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"^========= (ERROR|RACECHECK) SUMMARY: (\d{1,18}) (?:error|hazard)s?\b(?! were not)", re.MULTILINE
+)
 _ACCESS = re.compile(r"(?:Access|Address|Uninitialized access) .*")
 _AT = re.compile(r"(?:^|\b)(?:at|access at) \S")
 

@@ -19,7 +19,8 @@ OPTIONS = (
 )  # fmt: skip
 _NO_PERMISSION = "ERR_NVGPUCTRPERM"
 _HEADING = re.compile(r"^  (\S.*) \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\), Context \d+")
-_METRIC = re.compile(r"^    (\S.*?)\s{2,}(?:(\S+)\s+)?([\d.,]+)\s*$")
+# Possessive, and the number one of Python's: the candidate writes into this log as well.
+_METRIC = re.compile(r"^    (\S++(?: \S++)*+)\s{2,}+(?:([^\s\d]\S*+)\s++)?(\d[\d,]{0,30}(?:\.\d{1,30})?)\s*+$")
 _ERROR = re.compile(r"^==ERROR== (.*)$", re.MULTILINE)
 _MICROSECONDS = {
     "ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3, "msecond": 1e3, "s": 1e6, "second": 1e6,

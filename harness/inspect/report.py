@@ -7,7 +7,8 @@ from harness.schema.record import ToolName, ToolReport
 
 SUMMARY_LIMIT = 500
 NOTHING = "no findings"
-_OWN_LINE = re.compile(r"\bcandidate\.py:(\d+)")
+# Of a number: what is read was written by the candidate too.
+_OWN_LINE = re.compile(r"\bcandidate\.py:(\d{1,9})(?!\d)")
 
 
 @dataclass(frozen=True)

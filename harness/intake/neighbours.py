@@ -34,7 +34,10 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 class _Looks:
-    """What is looked at below a folder, at most MAX_LOOKS times."""
+    """What is looked at below a folder, at most MAX_LOOKS times.
+
+    By os.path, whose answer is no where a name is too long for a file: any text may be looked for.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._left = folder, MAX_LOOKS
@@ -60,14 +63,14 @@ class _Looks:
                 places = {inner for inner in inside if fnmatchcase(_name(inner), piece)}
             else:
                 places = {f"{place}/{piece}".lstrip("/") for place in places}
-        return sorted(place for place in places if (self.take() / place).is_file())
+        return sorted(place for place in places if os.path.isfile(self.take() / place))
 
     def _below(self, places: Iterable[str]) -> set[str]:
         found: set[str] = set()
         waiting = list(places)
         while waiting:
             inner = [each for each in self._inside(waiting.pop()) if each not in found]
-            folders = [each for each in inner if (path := self.take() / each).is_dir() and not path.is_symlink()]
+            folders = [each for each in inner if os.path.isdir(path := self.take() / each) and not path.is_symlink()]
             found.update(folders)
             waiting += folders
         return found
@@ -138,7 +141,7 @@ def _named_folders(strings: Sequence[str], looks: _Looks) -> list[str]:
     for parent in found:  # which grows meanwhile
         for name in strings:
             inner = os.path.normpath(f"{parent}/{name}")
-            if (looks.take() / inner).is_dir() and inner not in found and _is_below(inner):
+            if os.path.isdir(looks.take() / inner) and inner not in found and _is_below(inner):
                 found.append(inner)
             if len(found) == _MOST_FOLDERS:
                 return found
@@ -171,7 +174,7 @@ def _with_included(names: Sequence[str], looks: _Looks) -> dict[str, str]:
             continue
         folder = looks.take()
         path = folder / name
-        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        if not os.path.isfile(path) or not path.resolve().is_relative_to(folder.resolve()):
             continue
         found[name] = _read(path)
         size += len(found[name])

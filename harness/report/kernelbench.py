@@ -43,8 +43,8 @@ BASELINE_FILES: dict[BaselineName, str] = {
     "compile-max-autotune": "baseline_time_torch_compile_inductor_max-autotune",
 }
 
-_SET = re.compile(r"level_?(?P<level>\d+)")
-_NAME = re.compile(r"(?P<number>\d+)(?:_|$)")
+_SET = re.compile(r"level_?(?P<level>\d{1,18})")
+_NAME = re.compile(r"(?P<number>\d{1,18})(?:_|$)")
 _NO_RUNTIME = -1.0  # KernelBench's own word for a time that was not taken
 # Compiling, there, is executing the source until ModelNew is defined.
 _NOT_COMPILED = {("load", "syntax"), ("load", "missing"), ("load", "compile")}
@@ -344,7 +344,13 @@ def _timing(record: Record) -> Timing | None:
 _NOT_TIMED: Stats = {"mean": 0.0, "std": 0.0, "min": 0.0, "max": 0.0, "num_trials": 0, "hardware": "", "device": ""}
 
 
+_LONGEST_MS = 1e12  # 30 years
+
+
 def _stats(samples_ms: Sequence[float], record: Record) -> Stats:
+    """Raises InputError for samples that are no times, which a run of others may hold."""
+    if not all(abs(sample) < _LONGEST_MS for sample in samples_ms):
+        raise InputError(f"the samples of {record.submission.path} for {record.problem.title} are no times")
     return {
         "mean": _three_digits(math.fsum(samples_ms) / len(samples_ms)),
         "std": _three_digits(_deviation(samples_ms)),

@@ -825,7 +825,7 @@ def _problems(ranked: Sequence[_Ranked]) -> tuple[ProblemBest, ...]:
 
 def _natural(title: str) -> tuple[tuple[int, str], ...]:
     """Sorts level1/9_x before level1/19_x."""
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", title))
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]{1,18})", title))
 
 
 def _problem_best(title: str, place: _Place, answers: Sequence[tuple[int, Best | None]]) -> ProblemBest:

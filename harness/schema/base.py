@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+"""A whole number that columns of 64 bits hold: JSON has larger ones."""
 
 
 class Frozen(BaseModel):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from harness.schema.base import Frozen, Sha256
+from harness.schema.base import Frozen, Sha256, Whole
 from harness.schema.submission import Submission
 
 Role = Literal["system", "user", "assistant"]
@@ -35,8 +35,8 @@ class Attempt(Frozen):
 class Usage(Frozen):
     """What an answer cost, as the server counted; None where it did not say. `cost` is dollars."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     cost: float | None = None
@@ -56,8 +56,8 @@ class Generation(Frozen):
     kind: Literal["generation"] = "generation"
     problem: str
     problem_sha256: Sha256
-    sample: int
-    turn: int
+    sample: Whole
+    turn: Whole
     parent: Sha256 | None
     model: str
     answered_by: str

@@ -15,6 +15,8 @@ from harness.schema.flag import Severity
 from harness.schema.problem import Precision
 from harness.schema.record import BaselineName, Record
 
+HeadWhole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
 
 class HeadWorkload(msgspec.Struct, frozen=True, gc=False):
     reduced: bool = False
@@ -30,11 +32,11 @@ class HeadProblem(msgspec.Struct, frozen=True, gc=False):
 class HeadSubmission(msgspec.Struct, frozen=True, gc=False):
     path: str
     sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-    sample: int = 0
+    sample: HeadWhole = 0
     model: str = ""
-    turn: int | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    turn: HeadWhole | None = None
+    prompt_tokens: HeadWhole | None = None
+    completion_tokens: HeadWhole | None = None
 
 
 class HeadDevice(msgspec.Struct, frozen=True, gc=False):

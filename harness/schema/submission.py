@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Sha256
+from harness.schema.base import Frozen, Sha256, Whole
 
 ExtractPolicy = Literal["last", "first", "strict"]
 LanguageName = Annotated[str, Field(pattern=r"^[a-z0-9+]{1,32}$")]
@@ -53,12 +53,12 @@ class Submission(Frozen):
     sha256: Sha256
     text: str
     problem: str | None = None
-    sample: int = 0
+    sample: Whole = 0
     model: str = ""
-    turn: int | None = None
+    turn: Whole | None = None
     parent: Sha256 | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
 
     def ref(self, extraction: Extraction | None = None) -> "SubmissionRef":
         """This submission as a record names it."""
@@ -75,12 +75,12 @@ class SubmissionRef(Frozen):
     path: str
     sha256: Sha256
     extraction: Extraction | None = None
-    sample: int = 0
+    sample: Whole = 0
     model: str = ""
-    turn: int | None = None
+    turn: Whole | None = None
     parent: Sha256 | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
 
 
 class Candidate(Frozen):

@@ -41,6 +41,8 @@ FAULTS_IN_A_ROW = 3
 is judged. Where it meets one too, everything that judges is started anew."""
 REOPEN_S = (1.0, 60.0)
 """The first and the longest pause before what could not be started is started again."""
+LONGEST_NAME = 1000
+"""Characters of a problem's name: thousands that were found are remembered, and blanks around one mean nothing."""
 FORGET_EVERY_S = 600.0
 """So often jobs are looked for that need be kept no longer."""
 
@@ -182,10 +184,13 @@ class Engine:
 
     def named(self, name: str) -> Problem:
         """The catalogue's problem of that name, which is never a path. Raises ProblemError, which says nothing else."""
+        unknown = ProblemError(f"there is no problem {name[:200]!r} here, or several")
+        if len(name) > LONGEST_NAME:  # it would be remembered
+            raise unknown
         try:
             return self._named(name)
         except ProblemError:
-            raise ProblemError(f"there is no problem {name[:200]!r} here, or several") from None
+            raise unknown from None
 
     def cancel(self, id: str) -> None:
         """Cancel what is queued at once, what runs at its next phase."""

@@ -17,6 +17,7 @@ from harness.errors import HarnessError, MachineError, StoreError
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+    errno.ELOOP,
 }  # fmt: skip
 _OTHER_THINGS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV}
 
@@ -146,6 +147,35 @@ def _write_all(descriptor: int, content: bytes) -> None:
         written += os.write(descriptor, content[written:])
 
 
+def plain_file(path: Path) -> BinaryIO:
+    """A file of a run, open for reading.
+
+    A run may be another person's: a link may lead to any file, and a pipe or a device never ends. Raises StoreError for
+    what is no file of its own, FileNotFoundError where there is nothing, OSError.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in _OTHER_THINGS - {errno.ENOENT}:
+            raise
+        raise _not_plain(path) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_plain(path)
+    return open(descriptor, "rb")
+
+
+def require_own_folders(*folders: Path) -> None:
+    """Raises StoreError where one of these is a link: what is written into a run stays there."""
+    for folder in folders:
+        if folder.is_symlink():
+            raise _not_plain(folder)
+
+
+def _not_plain(path: Path) -> StoreError:
+    return StoreError(f"{path} is a link, a pipe or a device, and none is followed in a run: put the file itself there")
+
+
 def plain_files(folder: Path) -> Iterator[tuple[str, BinaryIO]]:
     """The files of a folder by name, open for reading; none where there is no folder.
 
@@ -189,13 +219,18 @@ def sole_writer(path: Path) -> Iterator[int]:
     """
     with disk_faults(path):
         existed = path.exists()
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o644)
     note = path.with_name(f".{path.name}.writer")
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _not_plain(path)
         if not _lock(descriptor):
             raise StoreError(f"{_writer(note)} is writing {path}: wait for it, stop it, or choose another run or shard")
         with disk_faults(path):
-            note.write_text(f"process {os.getpid()} on {platform.node()}")
+            note.unlink(missing_ok=True)  # in a run of others it may be a link
+            with note.open("x") as file:
+                file.write(f"process {os.getpid()} on {platform.node()}")
             if not existed:
                 sync_folder(path.parent)
         try:
@@ -221,6 +256,7 @@ def _lock(descriptor: int) -> bool:
 
 def _writer(note: Path) -> str:
     try:
-        return f"another process ({note.read_text()})"
-    except OSError:  # it has the lock but has not said its name yet, or we may not read it
+        with plain_file(note) as file:
+            return f"another process ({file.read(200).decode('utf-8', 'replace')})"
+    except (OSError, StoreError):  # it has the lock but has not said its name yet, or we may not read it
         return "another process"

@@ -20,8 +20,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.errors import StoreError
 from harness.schema import Record
-from harness.schema.columns import Columns
+from harness.schema.columns import Coded, Columns
+from harness.store.files import plain_file
 from harness.store.key import Key
 from harness.store.lines import Line, parse
 from harness.store.scan import Scan, scan, scan_last
@@ -255,16 +257,47 @@ def _last_newline(file: BinaryIO, size: int) -> int:
 
 
 def _load(path: Path) -> _Kept | None:
-    """None where there is none, or where it is broken or of another version."""
+    """None where there is none, or where it is broken, of another version, or not as `_save` writes it.
+
+    In a run of others it may be anything. Not covered: one that is well made and says other figures than the records.
+    """
     try:
-        with np.load(index_path(path), allow_pickle=False) as arrays:
+        with plain_file(index_path(path)) as file, np.load(file, allow_pickle=False) as arrays:
+            if any(each.compress_type != zipfile.ZIP_STORED for each in arrays.zip.infolist()):  # of any size unpacked
+                return None
             about = json.loads(arrays["about"].tobytes())
             if about.pop("version") != _VERSION:
                 return None
             loaded = {name: arrays[name] for name in arrays.files}
-        return _Kept(Scan.of_arrays(loaded), **(about | {"mark": tuple(about["mark"])}))
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        kept = _Kept(Scan.of_arrays(loaded), **(about | {"mark": tuple(about["mark"])}))
+        return kept if _is_sound(kept) else None
+    except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError):
         return None
+    except (zipfile.BadZipFile, MemoryError, RecursionError):
+        return None
+
+
+def _is_sound(kept: _Kept) -> bool:
+    """Whether every number in it that is a place is one of a place that there is."""
+    columns, count = kept.scan.columns, len(kept.scan.columns)
+    per_record = (columns.sha256, columns.sample, columns.turn, columns.prompt_tokens, columns.completion_tokens)
+    coded = [value for value in vars(columns).values() if isinstance(value, Coded)]
+    for places in (kept.scan.place, kept.scan.strays):
+        if places.ndim != 2 or places.shape[1] != 2 or places.min(initial=0) < 0:
+            return False
+        if np.any(places[:, 1] > kept.covered - places[:, 0]):
+            return False
+    for column in coded:
+        ends = np.concatenate(([0], column.texts.ends))
+        if np.any(np.diff(ends) < 0) or ends[-1] > len(column.texts.letters):
+            return False
+        if np.any(column.codes < 0) or np.any(column.codes >= len(column.texts)):
+            return False
+    timed = columns.timed
+    lengths = {len(column.codes) for column in coded if column is not columns.baseline}
+    lengths |= {len(kept.scan.place), *(len(each) for each in per_record)}
+    together = columns.baseline.codes.shape == timed.shape and columns.speedup.shape == (len(timed), 3)
+    return lengths == {count} and together and bool(np.all((timed >= 0) & (timed < count)))
 
 
 def _save(path: Path, kept: _Kept) -> None:

@@ -1,5 +1,7 @@
 """Reading a run's JSON lines: where a line stands, and what stands in it."""
 
+import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +46,15 @@ def is_whole(content: bytes) -> bool:
 
 def set_aside(line: Line) -> None:
     """Copies a line to a file beside its own, once, where that can be written. It stays where it stands."""
-    with suppress(OSError):
+    with suppress(OSError, StoreError):
         with line.path.open("rb") as file:
             file.seek(line.offset)
             content = file.read(line.size) + b"\n"
         beside = line.path.with_name(f"{line.path.name}{SET_ASIDE}")
-        if not beside.exists() or content not in beside.read_bytes():
-            with beside.open("ab") as copies:
+        # A run may be another person's, and so may this line: no link has it written elsewhere.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        with open(os.open(beside, flags, 0o644), "rb+", buffering=0) as copies:
+            if stat.S_ISREG(os.fstat(copies.fileno()).st_mode) and content not in copies.read():
                 copies.write(content)
 
 

@@ -22,7 +22,9 @@ from harness.store.files import (
     disk_faults,
     fill_folder,
     make_folder,
+    plain_file,
     plain_files,
+    require_own_folders,
     sole_writer,
     write_atomically,
 )
@@ -80,9 +82,16 @@ class Run:
 
     @property
     def record_files(self) -> list[Path]:
-        """The files of all shards, the unsharded one first, then by number of shards and shard."""
+        """The files of all shards, the unsharded one first, then by number of shards and shard.
+
+        Raises:
+            StoreError: one of them is a link, a pipe or a device.
+        """
         found = ((shard, path) for path in self.folder.glob("records*.jsonl") if (shard := _shard_of(path)))
-        return [path for _, path in sorted(found)]
+        paths = [path for _, path in sorted(found)]
+        for path in paths:
+            plain_file(path).close()
+        return paths
 
     def index(self) -> "Index":
         """Every record that counts, of all shards, as columns, and the way from those to the records themselves.
@@ -126,8 +135,15 @@ class Run:
     def folders(self) -> tuple[str, ...]:
         """The folders that batches have fed the run from, as absolute paths; none where that is not known."""
         try:
-            return tuple(map(str, json.loads((self.folder / FOLDERS_NAME).read_bytes())))
-        except (OSError, ValueError, TypeError):  # not there, or not ours: then nothing is known
+            with plain_file(self.folder / FOLDERS_NAME) as file:
+                return tuple(map(str, json.load(file)))
+        except (
+            OSError,
+            StoreError,
+            ValueError,
+            TypeError,
+            RecursionError,
+        ):  # not there, or not ours: then nothing is known
             return ()
 
     def add_folder(self, folder: Path) -> None:
@@ -278,7 +294,8 @@ def _settled_manifest(folder: Path, manifest: Manifest) -> Manifest:
 def _load_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
-        content = path.read_bytes()
+        with plain_file(path) as file:
+            content = file.read()
     except FileNotFoundError as error:
         raise StoreError(f"{folder} is not a run: it has no {MANIFEST_NAME}") from error
     except OSError as error:
@@ -333,6 +350,7 @@ def _attach(folder: Path, attachments: Mapping[str, str]) -> None:
     for name in attachments:
         if not name or Path(name).name != name or name.startswith("."):
             raise ValueError(f"an attachment is named like a file, not {name!r}")
+    require_own_folders(folder.parent, folder)
     contents = {name: _capped(text) for name, text in attachments.items()}
     if not folder.parent.exists():
         with disk_faults(folder):

@@ -78,6 +78,8 @@ def test_a_name_that_means_several_problems_names_them(folder: Path, name: str) 
         ("level_1_problem_77", "no problem 'level_1_problem_77'"),
         ("qqq", "it holds 7, from level1/2_Standard to level10/1_Last"),
         ("", "no problem ''"),
+        (f"level_{'1' * 5000}_problem_1", "no problem 'level_1111"),
+        (f"level_1_problem_{'1' * 5000}", "no problem 'level_1_problem_1111"),
         ("./level1/nothing.py", "no problem file"),
     ],
 )

@@ -121,10 +121,15 @@ def test_a_fraction_for_a_whole_number_is_refused_and_a_whole_float_is_not() -> 
     assert "eps: float = 1.0\n" in apply_settings(problem(), {"eps": 1})[0]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400, -(10**400)])
 def test_a_number_that_python_cannot_write_is_refused(value: float) -> None:
     with pytest.raises(InputError, match="not a finite number"):
         apply_settings(problem(), {"eps": value})
+
+
+def test_a_power_of_powers_is_no_setting_and_is_never_worked_out() -> None:
+    power = "9" + "**64)" * 20
+    assert numeric_settings(problem(f"x = 3\nhuge = {'(' * 20}{power}\n")) == {"x": 3}
 
 
 def test_names_that_share_one_number_are_set_alike() -> None:

@@ -131,3 +131,10 @@ def test_the_names_of_torchs_headers_are_kept_for_the_next_source_with_these_inc
     assert names_of("#include <c10/util/irange.h>\n", {"main.cpp": "int another_source;"}) is found
     assert names_of('#include <c10/util/irange.h>\n#include "own.h"', {"own.h": "int x;"}) is not found
     assert names_of("#include <there_is_no_such.h>") is None
+
+
+def test_a_chain_of_macros_that_paste_is_followed_in_one_walk():
+    length = 20_000
+    chain = [f"#define A{number} A{number - 1}" for number in range(length, 0, -1)]
+    names = read_names("\n".join([*chain, "#define A0(a, b) a##b", "#define PLAIN A_other"]))
+    assert names.pasting == {f"A{number}" for number in range(length + 1)}

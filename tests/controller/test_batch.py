@@ -3,7 +3,7 @@
 import pytest
 
 from harness.catalog import open_catalog
-from harness.controller.batch import Task, check_settings, settings_for, tasks_for
+from harness.controller.batch import Task, check_settings, settings_for, tasks_for, without_strangers
 from harness.errors import InputError, ProblemError
 from harness.schema import Device, Environment, Infrastructure, ProblemRef, Record, SubmissionRef
 from harness.settings import Settings
@@ -39,6 +39,20 @@ def test_every_shard_says_what_is_wrong_with_any_submission(catalog, submission)
     asked = [submission("", path="a", problem="19_ReLU"), submission("", path="b", problem="absent")]
     with pytest.raises(ProblemError, match="There is no problem 'absent'"):
         tasks_for(asked, catalog, shard=(1, 2))
+
+
+@pytest.mark.parametrize("spelling", ["{folder}/theirs.py", "./theirs.py", "theirs.py", "~/theirs.py"])
+def test_what_lies_among_answers_has_no_file_run_as_a_problem(catalog, submission, spelling, tmp_path, monkeypatch):
+    (tmp_path / "theirs.py").write_text(catalog.named("19_ReLU").source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    name = spelling.format(folder=tmp_path)
+    asked = [submission("", path="a", problem="19_ReLU"), submission("", path="b", problem=name)]
+    with pytest.raises(ProblemError, match=r"b: There is no"):
+        tasks_for(asked, catalog)
+    known, strangers = without_strangers(asked, catalog)
+    assert [each.path for each in known] == ["a"]
+    assert [each.path for each in strangers] == ["b"]
 
 
 def test_a_name_that_tells_no_problem_comes_with_the_names_that_do(catalog, submission):

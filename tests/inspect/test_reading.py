@@ -5,6 +5,7 @@ import pytest
 from harness.compile import to_candidate_lines
 from harness.controller.inspection import without_folders
 from harness.inspect import address_sanitizer, compute_sanitizer, nsight_compute, to_report
+from harness.inspect.report import Findings
 from harness.schema import BuildRequest
 
 SOURCE = "\n".join(f"// line {number}" for number in range(1, 21))
@@ -133,3 +134,17 @@ def test_a_report_is_short_and_names_each_line_once(output):
     report = to_report("memcheck", compute_sanitizer.read(log.replace("relu_kernel", "x" * 2000)))
     assert len(report.summary) <= 500
     assert report.lines == (8,)
+
+
+_DIGITS = "9" * 5000
+
+
+def test_numbers_and_blanks_that_a_candidate_writes_into_the_log_of_a_tool_are_no_findings_and_cost_no_time():
+    place = Findings(summary="", count=1, places=(f"candidate.py:{_DIGITS}", "candidate.py:7"))
+    assert to_report("memcheck", place).lines == (7,)
+    assert compute_sanitizer.read(f"========= ERROR SUMMARY: {_DIGITS} errors\n") is None
+    heading = "  mine (1, 1, 1)x(1, 1, 1), Context 1, Stream 7, Device 0, CC 9.0\n"
+    odd = f"    Duration  us  1.2.3\n    Duration  us  ,,\n    a{' ' * 100_000}b{' ' * 100_000}c d\n"
+    assert nsight_compute.read(f"{heading}{odd}    Duration        us         4.5\n").summary.startswith(
+        "1 kernel, 4.5 us"
+    )

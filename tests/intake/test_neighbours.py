@@ -137,3 +137,9 @@ def test_a_pipe_beside_is_no_source(folder):
 
 def test_text_that_is_no_python_is_left_alone(folder):
     assert with_neighbours('load("relu.cu"', folder) == 'load("relu.cu"'
+
+
+def test_a_string_too_long_for_the_name_of_a_file_names_none(tmp_path: Path) -> None:
+    long = "é" * 200
+    text = f'"""{long}"""\nNAME = "{long}.cuh"\nPATTERN = "{long}/*.cu"\n'
+    assert with_neighbours(text, tmp_path) == text

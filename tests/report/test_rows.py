@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from harness.report.judged import Judged
+from harness.report.kernelbench import kernelbench
 from harness.report.leaderboard import markdown, table
 from harness.report.rows import leaderboard
 from harness.schema import (
@@ -485,3 +486,11 @@ def test_a_difference_that_chance_would_give_cannot_be_told(make_record):
 def test_rows_on_different_devices_are_not_compared(make_record):
     records = [make_record(path="a", model="a"), make_record(path="b", model="b", device=EMULATED)]
     assert leaderboard({"r": records}).comparisons == ()
+
+
+def test_names_with_more_digits_than_a_number_may_have_are_ranked_and_exported(make_record):
+    digits = "9" * 5000
+    records = [make_record(f"level{digits}/{digits}_x", path="a", speedup=2.0), make_record(path="b", speedup=3.0)]
+    board = leaderboard({"r": records})
+    assert {each.problem for each in board.problems} == {f"level{digits}/{digits}_x", "level1/19_ReLU"}
+    assert kernelbench({"r": records}).left_out

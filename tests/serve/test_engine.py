@@ -414,7 +414,8 @@ def test_the_urgent_are_first(engines: MakeEngine, bench: FakeBench) -> None:
 def test_a_stranger_names_no_path_and_brings_no_source(engines: MakeEngine, problems: Path) -> None:
     path = problems / "level1/19_ReLU.py"
     with engines() as engine:
-        for name in (str(path), f"./{path.name}", "~/x.py", "../level1/19_ReLU", "/etc/passwd"):
+        padded, counted = " " * 100_000 + "19_ReLU", f"level_{'1' * 5000}_problem_1"
+        for name in (str(path), f"./{path.name}", "~/x.py", "../level1/19_ReLU", "/etc/passwd", padded, counted):
             with pytest.raises(ProblemError, match="there is no problem"):
                 ask(engine, "a", problem=name, trusted=True)
         with pytest.raises(NeedsToken, match="only taken with a token"):

@@ -148,6 +148,41 @@ def test_a_broken_index_is_made_anew(run, breaking):
     assert paths_of(run) == ["a.py", "b.py", "c.py"]
 
 
+def _rewritten(path, save=np.savez, **changes):
+    with np.load(path) as arrays:
+        loaded = {name: arrays[name] for name in arrays.files}
+    with path.open("wb") as file:
+        save(file, **(loaded | {name: change(loaded[name]) for name, change in changes.items()}))
+
+
+@pytest.mark.parametrize(
+    "forging",
+    [
+        lambda path: _rewritten(path, place=lambda place: place + (1 << 40)),
+        lambda path: _rewritten(path, place=lambda place: -place - 1),
+        lambda path: _rewritten(path, place=lambda place: place[:-1]),
+        lambda path: _rewritten(path, model=lambda codes: codes + 7),
+        lambda path: _rewritten(path, model=lambda codes: codes.astype("U3")),
+        lambda path: _rewritten(path, **{"path.ends": lambda ends: ends + 1000}),
+        lambda path: _rewritten(path, timed=lambda timed: timed + 9),
+        lambda path: _rewritten(path, np.savez_compressed, **{"path.letters": lambda old: np.zeros(1 << 24, np.uint8)}),
+    ],
+    ids=["beyond", "before", "fewer", "codes", "kinds", "texts", "timed", "packed"],
+)
+def test_an_index_of_others_that_was_never_written_by_us_is_made_anew(run, forging):
+    path = index_path(run.record_files[0])
+    forging(path)
+    assert paths_of(run) == ["a.py", "b.py", "c.py"]
+    assert [record.submission.path for record in run.records()] == ["a.py", "b.py", "c.py"]
+
+
+def test_a_pipe_in_the_place_of_an_index_keeps_nobody_waiting(run):
+    path = index_path(run.record_files[0])
+    path.unlink()
+    os.mkfifo(path)
+    assert paths_of(run) == ["a.py", "b.py", "c.py"]
+
+
 def test_an_index_of_another_version_is_made_anew(run, monkeypatch, scanned):
     monkeypatch.setattr(store_index, "_VERSION", 99)
     assert paths_of(run) == ["a.py", "b.py", "c.py"]

