@@ -1,4 +1,4 @@
-"""correct: tl.make_block_ptr with checked bounds."""
+"""correct|failed: tl.make_block_ptr with checked bounds, which Triton 3.9 has no more."""
 
 import torch
 import torch.nn as nn

@@ -34,7 +34,7 @@ class Model(nn.Module):
 class ModelNew(nn.Module):
     def forward(self, x):
         y = torch.empty_like(x)
-            return y
+        return y
 
 
 def get_inputs():

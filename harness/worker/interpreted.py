@@ -34,7 +34,7 @@ import numpy as np
 import torch
 
 from harness.transport.worker_messages import Order
-from harness.worker.faults import KernelFault, NotEmulated, kind_of
+from harness.worker.faults import KernelFault, NotEmulated
 from harness.worker.interpreted_memory import LaunchMemory
 from harness.worker.interpreted_numbers import mend
 
@@ -177,7 +177,9 @@ class InterpretedTriton:
             root = _root(error)
             if isinstance(root, KernelFault):
                 raise KernelFault(root.kind, f"interpreted Triton: {root}{self._place(root)}") from error
-            if kind_of(error) is None and is_the_interpreters(root):
+            if isinstance(root, NotEmulated):
+                raise NotEmulated(f"{root}{self._place(root)}") from error
+            if is_the_interpreters(root):
                 said = f"{type(root).__name__}: {root}"[:500]
                 raise NotEmulated(f"Triton's interpreter gave up{self._place(root)}: {said}") from error
             raise

@@ -107,6 +107,8 @@ def mend(triton: ModuleType, interpreter: ModuleType) -> None:
     for name in ("binary_op", "unary_op", "create_fma", "create_erf", "create_rsqrt", "create_dot"):
         setattr(builder, name, _in_float32(getattr(builder, name), triton.language, interpreter.TensorHandle))
     builder.cast_impl = _cast(builder.cast_impl, triton.language, interpreter)
+    builder.get_bf16 = _bfloat16_number(triton.language, interpreter.TensorHandle)
+    interpreter._patch_lang = _index_by_one_element(interpreter._patch_lang, triton.language)
     builder.create_extern_elementwise = _extern(interpreter)
     _call_libdevice(interpreter)
     _know_the_smallest_dot(interpreter.interpreter_builder)
@@ -141,6 +143,22 @@ def _cast(cast: Callable[..., Any], tl: Any, interpreter: ModuleType) -> Callabl
         return cast(self, source, wanted)
 
     return cast_impl
+
+
+def _bfloat16_number(tl: Any, handle: Any) -> Callable[..., Any]:
+    """The builder's constant, which 3.6 does not have."""
+    return lambda self, value: handle(bfloat16_bits(np.array([value], dtype=np.float32)), tl.bfloat16)
+
+
+def _index_by_one_element(patch: Callable[..., Any], tl: Any) -> Callable[..., Any]:
+    """As 3.6 has it NumPy 2.4 refuses `range` over a scalar, which is an array of one element here."""
+
+    def patched(function: Any) -> Any:
+        scope = patch(function)
+        tl.core.tensor.__index__ = lambda self: int(self.handle.data.item())
+        return scope
+
+    return patched
 
 
 def _extern(interpreter: ModuleType) -> Callable[..., Any]:
