@@ -111,13 +111,11 @@ def test_a_builder_without_a_function_is_the_interpreters_limit(raised_in):
     ("fault", "kind"), [(NotEmulated("a"), "not-emulated"), (KernelFault("data-race", "b"), "data-race")]
 )
 def test_a_fault_is_known_through_what_was_raised_over_it(fault, kind):
-    try:
-        try:
-            raise fault
-        except Exception:
-            raise ValueError("the kernel failed")  # noqa: B904  # as candidates do it
-    except ValueError as error:
-        assert kind_of(error) == kind
+    over = ValueError("the kernel failed")
+    over.__context__ = fault  # raised in an `except` block, as candidates do it
+    assert kind_of(over) == kind
+    over.__context__, over.__cause__ = None, fault
+    assert kind_of(over) == kind
     assert kind_of(ValueError("another")) is None
 
 
