@@ -64,7 +64,7 @@ class InterpretedTriton:
     def install(self) -> None:
         """Have Triton interpret kernels once it is imported."""
         os.environ["TRITON_INTERPRET"] = "1"
-        sys.meta_path.insert(0, self)  # type: ignore[arg-type]  # it has what is asked of a finder
+        sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Triton's spec, with a loader that prepares it; nothing else is found here."""
@@ -109,7 +109,7 @@ class InterpretedTriton:
             version = getattr(triton, "__version__", "of an unknown version")
             raise NotEmulated(f"Triton {version} has another interpreter than the known ones: {error}") from error
 
-    def _watch(self, interpreter: ModuleType) -> None:
+    def _watch(self, interpreter: Any) -> None:
         builder, executor, function = (
             interpreter.interpreter_builder,
             interpreter.GridExecutor,

@@ -101,7 +101,7 @@ def float32_of(bits: Any) -> Any:
     return (np.ascontiguousarray(bits).astype(np.uint32) << 16).view(np.float32)
 
 
-def mend(triton: ModuleType, interpreter: ModuleType) -> None:
+def mend(triton: ModuleType, interpreter: Any) -> None:
     """Have Triton's interpreter compute as a GPU does, as far as this module covers it."""
     builder = interpreter.InterpreterBuilder
     for name in ("binary_op", "unary_op", "create_fma", "create_erf", "create_rsqrt", "create_dot"):
@@ -133,7 +133,7 @@ def _in_float32(method: Callable[..., Any], tl: Any, handle: Any) -> Callable[..
     return call
 
 
-def _cast(cast: Callable[..., Any], tl: Any, interpreter: ModuleType) -> Callable[..., Any]:
+def _cast(cast: Callable[..., Any], tl: Any, interpreter: Any) -> Callable[..., Any]:
     def cast_impl(self: Any, source: Any, wanted: Any) -> Any:
         handle = interpreter.TensorHandle
         if source.dtype.scalar == tl.bfloat16 and wanted.scalar != tl.bfloat16:
@@ -161,7 +161,7 @@ def _index_by_one_element(patch: Callable[..., Any], tl: Any) -> Callable[..., A
     return patched
 
 
-def _extern(interpreter: ModuleType) -> Callable[..., Any]:
+def _extern(interpreter: Any) -> Callable[..., Any]:
     def create_extern_elementwise(
         self: Any, library: str, path: str, symbol: str, operands: Any, wanted: Any, *_: Any
     ) -> Any:
@@ -172,7 +172,7 @@ def _extern(interpreter: ModuleType) -> Callable[..., Any]:
     return create_extern_elementwise
 
 
-def _call_libdevice(interpreter: ModuleType) -> None:
+def _call_libdevice(interpreter: Any) -> None:
     """Let libdevice's functions be called outside of a compiler, under each of their two names."""
     from triton.language.extra import libdevice as general  # type: ignore[import-not-found]
     from triton.language.extra.cuda import libdevice as of_cuda  # type: ignore[import-not-found]
@@ -184,7 +184,7 @@ def _call_libdevice(interpreter: ModuleType) -> None:
             setattr(general, name, called)
 
 
-def _with_semantic(function: Callable[..., Any], interpreter: ModuleType) -> Callable[..., Any]:
+def _with_semantic(function: Callable[..., Any], interpreter: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **{**kwargs, "_semantic": interpreter.interpreter_semantic})
 
