@@ -146,6 +146,11 @@ def test_a_kernel_that_reads_a_number_of_its_module_is_refused(function_of, valu
         refuse_globals(kernel)
 
 
+def test_globals_are_taken_where_triton_is_told_to_take_them(function_of, monkeypatch):
+    monkeypatch.setenv("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS", "1")
+    refuse_globals(function_of("def kernel(x):\n    y = SIZE\n", SIZE=3))
+
+
 @pytest.mark.parametrize(
     ("source", "names"),
     [
@@ -201,15 +206,22 @@ def test_a_launch_that_would_take_too_long_says_so_and_one_that_began_just_now_d
     slow._look_at_the_clock()
 
 
-def test_a_triton_whose_interpreter_is_another_is_not_emulated(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("__version__ = '0.0.1'\n", r"Triton 0\.0\.1 has another interpreter"),
+        ("raise ImportError('libtriton.so: no')\n", r"cannot be imported: libtriton\.so: no"),
+    ],
+)
+def test_a_triton_that_is_another_or_broken_is_not_emulated(monkeypatch, tmp_path, source, told):
     (tmp_path / "triton").mkdir()
-    (tmp_path / "triton/__init__.py").write_text("__version__ = '0.0.1'\n")
+    (tmp_path / "triton/__init__.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("TRITON_INTERPRET", "0")
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     for name in [name for name in sys.modules if name.partition(".")[0] == "triton"]:
         monkeypatch.delitem(sys.modules, name)
     InterpretedTriton(lambda note: None, call_s=1.0, source_file="candidate.py").install()
-    with pytest.raises(NotEmulated, match=r"Triton 0\.0\.1 has another interpreter"):
+    with pytest.raises(NotEmulated, match=told):
         import triton  # noqa: F401
     assert "triton" not in sys.modules
