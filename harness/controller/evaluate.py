@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TypeVar
 
 from harness import logs
@@ -264,10 +265,8 @@ def _its_own_text(draft: Draft) -> Iterator[None]:
 def _examine(draft: Draft, candidate: Candidate, *, session: Session, on_phase: OnPhase) -> None:
     with draft.phase("screen", on_phase):
         draft.flags = screen(candidate)
-    beyond = next((row for row in _rows(candidate) if row.needs_gpu), None)
-    if beyond is not None and not session.backend.is_gpu:
-        detail = f"{beyond.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ alone"
-        draft.failure = Failed(stage="build", reason="unsupported", detail=detail)
+    draft.failure = None if session.backend.is_gpu else _needs_more(candidate)
+    if draft.failure is not None:
         return
     with draft.phase("build", on_phase):
         draft.preparation = prepare(
@@ -284,6 +283,19 @@ def _examine(draft: Draft, candidate: Candidate, *, session: Session, on_phase: 
         draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
         with draft.phase("confirm", on_phase):
             examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
+
+
+def _needs_more(candidate: Candidate) -> Failed | None:
+    """Why a candidate cannot run on this machine without a GPU; None where it can."""
+    for row in _rows(candidate):
+        if row.needs_gpu:
+            detail = f"{row.title} kernels need a GPU: the emulation on the CPU covers CUDA C++ and Triton alone"
+            return Failed(stage="build", reason="unsupported", detail=detail)
+        if row.interpreter and find_spec(row.interpreter) is None:
+            detail = f"without a GPU {row.title}'s own interpreter runs {row.title} kernels, which is not installed"
+            mend = f"pip install 'kernel-harness[{row.interpreter}]'"
+            return Failed(stage="build", reason="not-emulated", detail=f"{detail}: {mend}")
+    return None
 
 
 def stock_draft(submission: Submission, problem: Problem, settings: Settings, *, session: Session) -> Draft:
@@ -503,8 +515,8 @@ def _building(
 
 
 def _kind(candidate: Candidate, chosen: Backend) -> DeviceKind:
-    """Where a candidate runs: one that names CUDA is emulated where there is no GPU."""
-    in_cuda = any(row.emulated for row in _rows(candidate)) or "cuda" in candidate.source
+    """Where a candidate runs: one that names CUDA, or is in Triton, is emulated where there is no GPU."""
+    in_cuda = any(row.emulated or row.interpreter for row in _rows(candidate)) or "cuda" in candidate.source
     return backend_for(chosen, in_cuda=in_cuda).name
 
 

@@ -154,6 +154,7 @@ class Inspection:
             device="cuda" if backend.is_gpu else "cpu",
             emulate=backend.emulates,
             visible=dict(backend.visibility(self.gpu)),
+            call_s=patience_s,
         )
         conversation.ask(load, Loaded, seconds=patience_s)
         draw = Draw(problem=self.problem, settings=self.settings, backend=self.kind, gpu=self.gpu)

@@ -71,13 +71,14 @@ def prepare(
                 device="cpu",
                 emulate=backend.emulates,
                 visible=dict(backend.visibility(None)),
+                call_s=settings.timeout_s,
             )
             conversation.ask(request, Loaded, seconds=settings.timeout_s)
         except BuildRefused as refused:
-            failure = Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+            failure = refused.at("build")
         except SubjectFailed as failed:
             if not backend.is_gpu or failed.reason in _LASTING:
-                failure = Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+                failure = failed.at("load")
     return Preparation(
         builds=(*(_summary(request, artifact) for request, artifact in artifacts.values()), *decided),
         notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),

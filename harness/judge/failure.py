@@ -1,6 +1,6 @@
 """How a subject fails. Apart from the rest of the judge, so that it can be named where torch is not loaded."""
 
-from harness.schema.verdict import Reason
+from harness.schema.verdict import Failed, Reason, Stage
 
 
 class SubjectFailed(Exception):
@@ -11,6 +11,11 @@ class SubjectFailed(Exception):
         self.reason: Reason = reason
         self.detail = detail
         self.log = log
+
+    def at(self, stage: Stage) -> Failed:
+        """The verdict, of a failure in this stage. Of what is not emulated nobody knows whether it would compile."""
+        stage = "build" if self.reason == "not-emulated" else stage
+        return Failed(stage=stage, reason=self.reason, detail=self.detail, log=self.log)
 
 
 class RaceFound(SubjectFailed):

@@ -50,7 +50,7 @@ from harness.judge.timing import (
 from harness.judge.together import MOST_BYTES, Together, can_be_drawn_together
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
-from harness.schema.verdict import Correct, ErrorSummary, Failed, Mismatch, OracleName, Stage, Verdict, Wrong
+from harness.schema.verdict import Correct, ErrorSummary, Mismatch, OracleName, Stage, Verdict, Wrong
 from harness.transport.memory import Arena
 from harness.transport.values import sample_of
 from harness.transport.worker_messages import Order
@@ -202,7 +202,7 @@ def judge(
     except RaceFound as race:
         verdict, measured = Wrong(reason="data-race", detail=race.detail, trial=case.kind), None
     except SubjectFailed as failed:
-        verdict = Failed(stage=case.stage, reason=failed.reason, detail=failed.detail, log=failed.log)
+        verdict = failed.at(case.stage)
         measured = None
     finally:
         case.close()

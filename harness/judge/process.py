@@ -347,9 +347,9 @@ class JudgeProcess:
                 by_name=by_name,
             )
         except BuildRefused as refused:
-            return Failed(stage="build", reason=refused.reason, detail=refused.detail, log=refused.log)
+            return refused.at("build")
         except SubjectFailed as failed:
-            return Failed(stage="load", reason=failed.reason, detail=failed.detail, log=failed.log)
+            return failed.at("load")
         except (torch.OutOfMemoryError, DeviceError):
             held = self._given_back_by(worker)
             if held <= free_bytes * _FAIR_SHARE:
@@ -487,6 +487,7 @@ class JudgeProcess:
             device="cpu" if self._device.type == "cpu" else "cuda",
             emulate=BACKENDS[job.kind].emulates,
             visible=self._visible,
+            call_s=job.settings.timeout_s,
         )
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 

@@ -23,8 +23,9 @@ class Language:
     matches names that in a profile only kernels of this language have, `library` those of its own ready-made operators,
     which are no candidate's.
 
-    `needs_gpu`: nothing of it runs on a CPU. `emulated`: on a CPU it runs under the emulation of CUDA. `late_builds`:
-    the compilers of this house build it (`load_inline`, `load`), and it may ask for that once it has a GPU; every other
+    `needs_gpu`: nothing of it runs on a CPU. `emulated`: there it runs under emulation of CUDA. `interpreter`: there
+    this package's own interpreter runs it, which an extra of ours by the same name installs. `late_builds`: the
+    compilers of this house build it (`load_inline`, `load`), and it may ask for that once it has a GPU; every other
     language compiles in the candidate's own process. `prompt` says how a model is to hand it in, "" where none is
     asked for it.
     """
@@ -41,6 +42,7 @@ class Language:
     library: re.Pattern[str] | None = None
     needs_gpu: bool = False
     emulated: bool = False
+    interpreter: str = ""
     late_builds: bool = False
     prompt: str = field(default="", repr=False)
 

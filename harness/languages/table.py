@@ -90,7 +90,7 @@ _ROWS = (
         title="Triton",
         modules=("triton",),
         defines=re.compile(r"@(?:triton\.)?jit\b[^\n]*\s+def\s+(\w+)"),
-        needs_gpu=True,
+        interpreter="triton",
         prompt=_TRITON_PROMPT,
     ),
     Language(

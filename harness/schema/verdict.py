@@ -13,7 +13,7 @@ Reason = Literal[
     "empty",  # nothing was found in the submission
     "syntax",  # the candidate is not valid Python
     "compile",  # the compiler refused it
-    "not-emulated",  # CUDA that the CPU emulation does not know
+    "not-emulated",  # what emulation on the CPU does not know, or is too slow for
     "exception",  # the candidate raised
     "crash",  # the worker died of a signal
     "exit",  # the worker left of its own accord

@@ -28,7 +28,8 @@ class Load(Frozen):
     """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first.
 
     `visible` goes into the environment: it names the one device that the worker may see, or none.
-    `threads` limits torch's own CPU threads; 0 leaves them as they are.
+    `threads` limits torch's own CPU threads; 0 leaves them as they are. `call_s` is what a call may take: a kernel
+    that is interpreted says beforehand that it would take longer.
     """
 
     say: Literal["load"] = "load"
@@ -38,6 +39,7 @@ class Load(Frozen):
     emulate: bool
     visible: dict[str, str]
     threads: int = 0
+    call_s: Duration = 60.0
 
 
 class Built(Frozen):
@@ -331,7 +333,7 @@ class Raised(Frozen):
     during: Literal["load", "construct", "call"]
     kind: Literal[
         "exception", "syntax", "missing", "out-of-memory", "device-memory", "processes", "open-files", "disk",
-        "build", "device", "exit", "out-of-bounds", "data-race",
+        "build", "device", "exit", "out-of-bounds", "data-race", "not-emulated",
     ]  # fmt: skip
     type: Annotated[str, Field(max_length=1_000)]
     message: Annotated[str, Field(max_length=100_000)]

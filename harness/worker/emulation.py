@@ -46,11 +46,8 @@ class Emulation:
 
     def know_inputs(self, inputs: Sequence[torch.Tensor]) -> None:
         """The tensors that lie in the judge's memory, each with red zones around it."""
-        found = []
-        for value in inputs:
-            first, size = value.data_ptr(), _span(value)
-            zone = _INPUTS_RED_ZONE
-            found.append(_Zone(first, first + size, first - zone, first + size + zone))
+        zone = _INPUTS_RED_ZONE
+        found = [_Zone(first, end, first - zone, end + zone) for first, end in map(span_of, inputs)]
         self._zones = (_Zone * len(found))(*found)
 
     def run_in(self, order: Order | None) -> None:
@@ -106,9 +103,10 @@ class Emulation:
         return found
 
 
-def _span(value: torch.Tensor) -> int:
-    """Bytes from a tensor's first element to the end of its last."""
+def span_of(value: torch.Tensor) -> tuple[int, int]:
+    """The addresses of a tensor's first element and of the end of its last."""
+    first = value.data_ptr()
     if value.numel() == 0:
-        return 0
+        return first, first
     last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
-    return (last + 1) * value.element_size()
+    return first, first + (last + 1) * value.element_size()

@@ -58,7 +58,9 @@ from harness.transport.worker_messages import (
     Traced,
 )
 from harness.worker import capture
-from harness.worker.emulation import Emulation
+from harness.worker.emulation import Emulation, span_of
+from harness.worker.faults import kind_of
+from harness.worker.interpreted import InterpretedTriton
 from harness.worker.substitute import CudaAsCpu
 from harness.worker.trace import traced
 
@@ -116,6 +118,7 @@ class Server:
         self._host_copies: list[torch.Tensor] = []
         self._substitute: CudaAsCpu | None = None
         self._emulation: Emulation | None = None
+        self._interpreted: InterpretedTriton | None = None
         self._events: tuple[Any, Any] | None = None
         self._spin_s = 0.0
 
@@ -163,6 +166,10 @@ class Server:
             self._substitute = CudaAsCpu()
             self._substitute.__enter__()
             self._emulation = Emulation(request.source)
+            self._interpreted = InterpretedTriton(
+                self._substitute.note, call_s=request.call_s, source_file=str(Path(_SOURCE_FILE).resolve())
+            )
+            self._interpreted.install()
         capture.install(self._build)
         Path(_SOURCE_FILE).write_text(request.source)
         module = types.ModuleType("candidate")
@@ -261,8 +268,9 @@ class Server:
     def _prepare(self, request: Prepare) -> Prepared:
         tensor = self._tensor_in(request.arena)
         self._inputs = [decode(slot, tensor) for slot in request.slots]
-        if self._emulation is not None:
+        if self._emulation is not None and self._interpreted is not None:
             self._emulation.know_inputs(_leaves(self._inputs))
+            self._interpreted.know_inputs(map(span_of, _leaves(self._inputs)))
         return Prepared()
 
     def _take(self, request: Take) -> Taken:
@@ -304,12 +312,15 @@ class Server:
 
     def _emulated(self, calls: Callable[[], Done], order: Order | None) -> Done:
         assert self._emulation is not None
+        assert self._interpreted is not None
         self._emulation.run_in(order)
+        self._interpreted.begin(order)
         try:
             return _blame("call", calls)
         except _CandidateError as error:
             raise _CandidateError(self._emulation.explained(error.raised)) from None
         finally:
+            self._interpreted.end()
             self._emulation.run_in(None)
 
     def _describe(self, request: Describe) -> Described:
@@ -511,6 +522,8 @@ _SHORTAGES = {
 
 def _kind(error: BaseException) -> Any:
     text = str(error)
+    if (fault := kind_of(error)) is not None:
+        return fault
     if isinstance(error, capture.BuildFailed):
         return "build"
     if isinstance(error, torch.OutOfMemoryError):

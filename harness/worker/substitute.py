@@ -5,7 +5,7 @@ every tensor lies on the CPU and is said to lie on 'cuda:0', however it was made
 True, `x.is_cpu` False. `x.cpu()` and `x.to("cpu")` answer with a copy, as they would for a tensor on a GPU. The device
 is described as the C++ side describes it, with an H100's figures.
 
-What would change the numbers or hide work is refused by name with NotImplementedError: CUDA graphs, autocast on
+What would change the numbers or hide work is refused by name with NotEmulated: CUDA graphs, autocast on
 'cuda'. This runs in the candidate's own process: it is there to make honest candidates run, not to confine others.
 """
 
@@ -19,6 +19,8 @@ from typing import Any, NoReturn, Self
 
 import torch
 from torch.overrides import TorchFunctionMode
+
+from harness.worker.faults import NotEmulated
 
 _Note = Callable[[str], None]
 
@@ -36,8 +38,8 @@ class CudaAsCpu:
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
-        self._undo.enter_context(_Mode(self._note))
-        for owner, name, replacement in _replacements(self._note):
+        self._undo.enter_context(_Mode(self.note))
+        for owner, name, replacement in _replacements(self.note):
             self._undo.enter_context(_replaced(owner, name, replacement))
         return self
 
@@ -51,7 +53,8 @@ class CudaAsCpu:
         """What was put in the place of CUDA so far: each kind once, in the order in which they first happened."""
         return tuple(f"{what} ({count} times)" if count > 1 else what for what, count in self._counts.items())
 
-    def _note(self, what: str) -> None:
+    def note(self, what: str) -> None:
+        """Count something that was put in the place of CUDA."""
         self._counts[what] += 1
 
 
@@ -325,14 +328,14 @@ def _noted(note: _Note, what: str, answer: Callable[[], Any]) -> Callable[..., A
 
 def _refused(what: str) -> Callable[..., NoReturn]:
     def call(*_: Any, **__: Any) -> NoReturn:
-        raise NotImplementedError(f"{what} is not emulated on the CPU")
+        raise NotEmulated(f"{what} is not emulated on the CPU")
 
     return call
 
 
 def _autocast_on_cpu_only(device_type: str, *args: Any, **kwargs: Any) -> Any:
     if device_type.startswith("cuda"):
-        raise NotImplementedError("torch.autocast on 'cuda' is not emulated on the CPU: it would round elsewhere")
+        raise NotEmulated("torch.autocast on 'cuda' is not emulated on the CPU: it would round elsewhere")
     return torch.amp.autocast_mode.autocast(device_type, *args, **kwargs)
 
 

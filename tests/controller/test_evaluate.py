@@ -193,7 +193,7 @@ def test_the_policy_of_extraction_is_the_settings(session, submission, problem):
 
 @pytest.mark.parametrize(
     ("source", "title"),
-    [(TRITON, "Triton"), (TILELANG, "TileLang"), ("from cutlass import cute\n" + PYTORCH, "CuTe DSL")],
+    [(TILELANG, "TileLang"), ("from cutlass import cute\n" + PYTORCH, "CuTe DSL")],
 )
 def test_what_needs_a_gpu_is_unsupported_without_one_and_never_wrong(session, submission, problem, source, title):
     record = evaluate(submission(source), problem(), session=session()).record
@@ -201,6 +201,21 @@ def test_what_needs_a_gpu_is_unsupported_without_one_and_never_wrong(session, su
     assert record.verdict.detail.startswith(f"{title} kernels need a GPU")
     on_gpu = session(JUDGEMENT, gpu=True)
     assert evaluate(submission(source), problem(), session=on_gpu).record.verdict.kind == "correct"
+
+
+def test_triton_without_a_gpu_is_emulated_where_it_is_installed_and_else_says_how(
+    session, submission, problem, monkeypatch
+):
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    record = evaluate(submission(TRITON), problem(), session=session()).record
+    assert (record.verdict.stage, record.verdict.reason) == ("build", "not-emulated")
+    assert record.verdict.detail.endswith("which is not installed: pip install 'kernel-harness[triton]'")
+    on_gpu = session(JUDGEMENT, gpu=True)
+    assert evaluate(submission(TRITON), problem(), session=on_gpu).record.verdict.kind == "correct"
+    monkeypatch.setattr(page, "find_spec", lambda name: name)
+    judged = session(JUDGEMENT)
+    assert evaluate(submission(TRITON), problem(), session=judged).record.verdict.kind == "correct"
+    assert judged.seats[0].jobs[0].kind == "cpu-emulated"
 
 
 @pytest.mark.parametrize(

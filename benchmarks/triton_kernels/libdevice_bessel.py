@@ -1,0 +1,39 @@
+"""correct: a function of libdevice that NumPy does not have.
+
+Without a GPU: failed/not-emulated
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def gelu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = libdevice.j0(x)
+    tl.store(y_ptr + offs, y, mask=mask)
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.special.bessel_j0(x)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        gelu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024, num_warps=4)
+        return y
+
+
+def get_inputs():
+    return [torch.randn(16, 500)]
+
+
+def get_init_inputs():
+    return []
