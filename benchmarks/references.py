@@ -3,9 +3,9 @@
     python benchmarks/references.py FOLDER [--device cuda|cpu] [--only SECTION ...] [--problems 1/23 2/ ...]
         [--limit-s 540] [-o FILE]
 
-FOLDER is a checkout of https://github.com/ScalingIntelligence/KernelBench, or its folder with level1, level2 and level3.
-`another_order.py`, `table.toml` and `twins/` of `benchmarks/references` say what is made of a reference. FILE keeps every
-row as soon as it is there, so that the same command goes on where it stopped.
+FOLDER is a checkout of https://github.com/ScalingIntelligence/KernelBench, or its folder with level1, level2 and so on.
+`another_order.py`, `table.toml` and `twins/` of `benchmarks/references` say what is made of a reference. FILE keeps
+every row as soon as it is there, so that the same command goes on where it stopped.
 
 Exit status: 0 every claim holds, 1 one does not (a twin is refused, a bug passes), 3 not everything was judged.
 """
@@ -21,7 +21,22 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from judge import Bench, Claim, Kept, Measured, Report, Row, Rows, Section, Task, kind, measure, outcome, row_of, speedup
+from judge import (
+    Bench,
+    Claim,
+    Kept,
+    Measured,
+    Report,
+    Row,
+    Rows,
+    Section,
+    Task,
+    kind,
+    measure,
+    outcome,
+    row_of,
+    speedup,
+)
 
 from harness.catalog import open_catalog
 from harness.catalog.catalog import Catalog
@@ -90,7 +105,7 @@ return super().forward(*laid_out).contiguous()
 """
 _ROWS = """
 half = inputs[0].shape[0] // 2
-at = [i for i, x in enumerate(inputs) if torch.is_tensor(x) and x.shape[:1] == inputs[0].shape[:1] and SPLIT(i)]
+at = [i for i, x in enumerate(inputs) if torch.is_tensor(x) and x.shape[:1] == inputs[0].shape[:1]]
 parts = [[x[rows] if i in at else x for i, x in enumerate(inputs)] for rows in (slice(half, None), slice(None, half))]
 last, first = (super(ModelNew, self).forward(*part) for part in parts)
 return torch.cat([first, last])
@@ -98,18 +113,18 @@ return torch.cat([first, last])
 _WITHOUT_CUDNN = "with torch.backends.cudnn.flags(enabled=False):\n    return super().forward(*inputs)"
 
 TWINS: dict[str, Callable[[str], str]] = {
-    "order": lambda source: _candidate(
-        source, f"with AnotherOrder():\n    return {_PLAIN}", helper=ANOTHER_ORDER
-    ),
+    "order": lambda source: _candidate(source, f"with AnotherOrder():\n    return {_PLAIN}", helper=ANOTHER_ORDER),
     "double": lambda source: _candidate(source, _DOUBLE),
     "channels-last": lambda source: _candidate(source, _CHANNELS_LAST),
-    "rows": lambda source: _candidate(source, _ROWS.replace("SPLIT(i)", "True")),
+    "rows": lambda source: _candidate(source, _ROWS),
     "uncudnn": lambda source: _candidate(source, _WITHOUT_CUDNN),
 }
 """The forms that are made; `hand` are files."""
 
 _OF_TENSOR = f"out = {_PLAIN}\nflat = out.clone().view(-1)\n{{change}}\nreturn flat.view(out.shape)"
-_ON_INPUTS = "return super().forward(*({change} if torch.is_tensor(x) and x.is_floating_point() else x for x in inputs))"
+_ON_INPUTS = (
+    "return super().forward(*({change} if torch.is_tensor(x) and x.is_floating_point() else x for x in inputs))"
+)
 _NO_EPS = """
 for module in self.modules():
     if hasattr(module, "eps"):
@@ -121,7 +136,9 @@ bias = next(value for name, value in self.named_parameters() if name.endswith("b
 bias.data.zero_()
 return super().forward(*inputs)
 """
-_STALE = "self.first = getattr(self, 'first', None)\nif self.first is None:\n    self.first = super().forward(*inputs)\n"
+_STALE = (
+    "self.first = getattr(self, 'first', None)\nif self.first is None:\n    self.first = super().forward(*inputs)\n"
+)
 
 BUGS: dict[str, Callable[[str], str]] = {
     "scaled": lambda source: _candidate(source, f"return {_PLAIN} * 1.01"),
@@ -133,7 +150,7 @@ BUGS: dict[str, Callable[[str], str]] = {
     "positive": lambda source: _candidate(source, _ON_INPUTS.format(change="x.relu()")),
     "clamped": lambda source: _candidate(source, _ON_INPUTS.format(change="x.clamp(max=1)")),
     "first-rows": lambda source: _candidate(source, _ON_INPUTS.format(change="x[: len(x) // 2]")),
-    "stale": lambda source: _candidate(source, _STALE + "return self.first.clone()"),
+    "stale": lambda source: _candidate(source, _STALE),
     "no-eps": lambda source: _candidate(source, _NO_EPS),
     "no-bias": lambda source: _candidate(source, _NO_BIAS),
     "half-sum": lambda source: _candidate(
@@ -271,7 +288,9 @@ def report_twins(rows: Rows) -> Report:
 
 def report_bugs(rows: Rows) -> Report:
     missed = [key for key, row in rows.items() if kind(row) != "wrong"]
-    shown = [f"{key:24} {row['verdict'].get('reason', '')} in {row['verdict'].get('trial', '')}" for key, row in rows.items()]
+    shown = [
+        f"{key:24} {row['verdict'].get('reason', '')} in {row['verdict'].get('trial', '')}" for key, row in rows.items()
+    ]
     lines = [*shown, *(f"MISSED {_line(key, rows[key])}" for key in missed)]
     return lines, [Claim("every planted bug is caught", not missed, _of(len(rows) - len(missed), rows))]
 

@@ -44,7 +44,12 @@ ILL = 10.0
 """An element counts as moved where `FACTOR` times its move is more than so many tolerances."""
 MISSED = 3.0
 """Elements that none of n samples moved, and another would: Good's estimate (Biometrika 40, 1953) is the number that
-exactly one of them moved, over n. So many times as many are forgiven."""
+exactly one of them moved, over n. So many times as many are forgiven at most, where they are what `FAR` samples say."""
+FAR = (32.0,) * 8
+"""Units of rounding of further samples, which tell what an element may be that the others did not move: one that an
+honest kernel moves lies within a few units of where it jumps, and eight samples at 32 units all miss it in 1 of 100."""
+NEAREST_FAR = 16.0
+"""Samples of more units than this are such further ones, and say nothing of how far elements move."""
 LOST, MOST = 0.5, 0.5
 """Of an element that may be off by this share of its size and the mean nothing can be told, and so of a trial in which
 more than this share of an output is lost."""
@@ -167,7 +172,7 @@ def _wide(value: Any) -> bool:
 
 
 def forgiven(once: int, samples: int) -> int:
-    """How many elements that no sample moved may be off, where one sample alone moved `once` of them."""
+    """How many elements that no sample moved may be off at most, where one sample alone moved `once` of them."""
     return math.ceil(MISSED * once / samples) if once else 0
 
 
@@ -203,8 +208,7 @@ class Movable:
     """The elements of one output that rounding moves, each sample counted with the reference as written.
 
     `mean` is mean |exact|. `once` counts the elements that one sample alone moved so far, `lost` those of which nothing
-    can be told, `most` is what the others may be off by at most; `typical` is the median of how far elements move in
-    one unit, `widest` how far any moved in any sample.
+    can be told; `typical` is the median of how far elements move in one unit, `widest` how far any moved in any sample.
     """
 
     rtol: float
@@ -212,7 +216,6 @@ class Movable:
     others: tuple[tuple[torch.Tensor, float], ...]
     elements: int = 0
     lost: int = 0
-    most: float = 0.0
     once: int = 0
     typical: float = 0.0
     widest: float = 0.0
@@ -234,8 +237,6 @@ class Movable:
                 self.widest = max(self.widest, float(apart.max()))
             self.elements += want.numel()
             self.lost += int(lost.sum())
-            if bool((kept := hit & ~lost).any()):
-                self.most = max(self.most, FACTOR * float(moves[kept].max()))
             self.once += int((hit & alone).sum())
             found = moves[hit & moves.isfinite()]
             some.append(found[:: max(1, found.numel() // _TYPICAL)])
@@ -274,7 +275,7 @@ class Movable:
 
     @property
     def forgiven(self) -> int:
-        """So many further elements may be off."""
+        """So many further elements may be off at most, each by what further samples say."""
         return forgiven(self.once, len(self.units))
 
     @property

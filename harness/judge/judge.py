@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from harness.judge.conditioning import MOST, Other
+from harness.judge.conditioning import FAR, MOST, Other
 from harness.judge.correctness import (
     Agreement,
     Disagreement,
@@ -119,7 +119,8 @@ class Bench:
 class _Asked:
     """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
 
-    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`.
+    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`, `further` the same by so many
+    units of rounding that it tells what few elements may be.
     """
 
     kind: str
@@ -127,6 +128,7 @@ class _Asked:
     seed: int
     timed: bool = False
     others: tuple[Any, tuple[Other, ...]] = (None, ())
+    further: tuple[Other, ...] = ()
     seconds: float = -1.0
 
     @property
@@ -619,7 +621,7 @@ class _Case:
         if self._doubts_s > DOUBTS_S:
             if asked.timed and share:
                 raise _CannotBeTimed
-            return found
+            return self._as_before(expected, asked, found)
         started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
@@ -639,16 +641,32 @@ class _Case:
                 self._stressed_kinds.remove(asked.kind)  # nor is it timed on
         return again
 
+    def _as_before(self, expected: Expected, asked: "_Asked", found: Disagreement) -> Agreement | Disagreement:
+        """What is said of a trial that nobody has time to ask about.
+
+        It is left out where rounding decided on the reference's one output on every other kind of inputs.
+        """
+        nothing_told = len(leaves(expected.like)) == 1 and min(self._unstable.values()) > MOST
+        if asked.timed or found.reason != "values" or not nothing_told:
+            return found
+        self._unstable[asked.kind] = 1.0
+        self._left_out.append(asked.kind)
+        return Agreement(unstable=1.0)
+
     def _compare_doubted(
         self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
     ) -> Agreement | Disagreement | None:
         """Compare with what the reference says where its rounding falls otherwise; None where that cannot be asked.
 
-        The fewest samples first: where they explain hardly anything of what was found, more would not.
+        The fewest samples first: where they explain hardly anything of what was found, more would not, and where they
+        took all the time there are no more.
         """
         assert self._oracle is not None
         again: Agreement | Disagreement = found
+        started = time.process_time()
         for seconds in (0.0, DOUBT_S):
+            if seconds and time.process_time() - started > seconds:
+                break
             if asked.seconds < seconds:
                 asked.others = self._oracle.others(expected.like, asked.inputs(), seed=asked.seed, seconds=seconds)
                 asked.seconds = seconds
@@ -661,7 +679,24 @@ class _Case:
             again = compare(*at_kept_places(output, doubted), self._tolerance)
             if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
                 break
+        if isinstance(again, Disagreement) and _few(again.mismatch):
+            return self._compare_further(output, expected, asked, again)
         return again
+
+    def _compare_further(
+        self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare once more where few elements are left: no sample moved them, and a further one may."""
+        assert self._oracle is not None
+        if not asked.further:
+            given = asked.inputs()
+            _, asked.further = self._oracle.others(expected.like, given, seed=asked.seed, seconds=DOUBT_S, scales=FAR)
+        exact, others = asked.others
+        doubted = replace(expected, others=(*others, *asked.further))
+        if exact is not None:
+            doubted = replace(doubted, exact=exact, known_relative=0.0)
+        again = compare(*at_kept_places(output, doubted), self._tolerance)
+        return again if isinstance(again, Agreement) else found
 
     # ---- time --------------------------------------------------------------------------------------------------
 
@@ -913,6 +948,11 @@ def _hardly_less(now: Mismatch | None, before: Mismatch | None) -> bool:
     if now is None or before is None:
         return False
     return before.mismatched > max(32, before.elements // 100) and now.mismatched > before.mismatched // 2
+
+
+def _few(left: Mismatch | None) -> bool:
+    """Whether so few elements are left that they may be ones that no sample moved."""
+    return left is not None and left.mismatched <= max(32, left.elements // 100)
 
 
 def _are_apart(first: Any, again: Any, tolerance: ToleranceName) -> bool:

@@ -3,7 +3,7 @@
 import copy
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -94,13 +94,16 @@ class Oracle:
         self._by_element = operators.ran and not operators.products | operators.sums
         return found
 
-    def others(self, like: Any, inputs: list[Any], *, seed: int, seconds: float) -> tuple[Any, tuple[Other, ...]]:
+    def others(
+        self, like: Any, inputs: list[Any], *, seed: int, seconds: float, scales: Sequence[float] = SCALES
+    ) -> tuple[Any, tuple[Other, ...]]:
         """Float64's outputs, None where it has none, and what the reference says where its rounding falls otherwise.
 
         For a float32 reference that is float64 with the rounding of float32 at every operator (`Jittered`); where that
         cannot be, or costs too much, the reference as written on inputs moved by steps of their type, if it adds or
-        multiplies elements of one tensor at all. As many samples as `seconds` allow, `FEWEST_OTHERS` at least. `like`
-        is what the reference as written says; samples of another form are left out. `inputs` are not changed.
+        multiplies elements of one tensor at all. By so many units as `scales` say, and as many samples as `seconds`
+        allow, `FEWEST_OTHERS` at least. `like` is what the reference as written says; samples of another form are left
+        out. `inputs` are not changed.
         """
         until = time.process_time() + seconds  # a host that others keep busy leaves as many samples
         if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
@@ -110,13 +113,13 @@ class Oracle:
         if exact is not None and not _same_form(like, exact):
             exact = None
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
-            found = tuple(self._jittered(like, inputs, seed, until))
+            found = tuple(self._jittered(like, inputs, seed, until, scales))
             if found:
                 return exact, found
         mixing = Mixes()
         with mixing:
             self._again(self.model, inputs, seed)
-        return exact, tuple(self._moved(like, inputs, seed, until)) if mixing.found else ()
+        return exact, tuple(self._moved(like, inputs, seed, until, scales)) if mixing.found else ()
 
     @property
     def affordable(self) -> bool:
@@ -146,8 +149,10 @@ class Oracle:
                 torch.cuda.empty_cache()
             return None
 
-    def _jittered(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
-        for count, units in enumerate(SCALES):
+    def _jittered(
+        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
+    ) -> Iterator[Other]:
+        for count, units in enumerate(scales):
             if count >= FEWEST_OTHERS and time.process_time() > until:
                 return
             mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
@@ -158,8 +163,10 @@ class Oracle:
             if outputs is not None and _same_form(like, outputs):
                 yield Other(outputs, units)
 
-    def _moved(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
-        for count, units in enumerate(SCALES):
+    def _moved(
+        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
+    ) -> Iterator[Other]:
+        for count, units in enumerate(scales):
             if count >= FEWEST_OTHERS and time.process_time() > until:
                 return
             outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed)

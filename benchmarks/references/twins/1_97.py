@@ -17,5 +17,5 @@ class ModelNew(torch.nn.Module):
             parts.append((most, weights.sum(-1, keepdim=True), weights @ values))
         most = torch.maximum(parts[0][0], parts[1][0])
         shares = [(m - most).exp_() for m, _, _ in parts]
-        total = sum(share * part[1] for share, part in zip(shares, parts))
-        return sum(share * part[2] for share, part in zip(shares, parts)) / total
+        total = sum(share * part[1] for share, part in zip(shares, parts, strict=True))
+        return sum(share * part[2] for share, part in zip(shares, parts, strict=True)) / total
