@@ -218,6 +218,7 @@ def _examine(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
     with draft.phase("build", on_phase):
         draft.preparation = prepare(
             candidate,
+            draft.problem,
             draft.kind,
             entry=entry,
             zygote=session.zygote,

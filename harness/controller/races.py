@@ -48,6 +48,7 @@ def _emulated(
 
     prepared = prepare(
         candidate,
+        problem,
         "cpu-emulated",
         entry=FORMATS[problem.format].entry,
         zygote=session.zygote,

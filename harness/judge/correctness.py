@@ -422,7 +422,7 @@ class _Tally:
         excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
         bad = ~(excess <= 1.0)
         self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
-        self.unexplained += int((bad & ~self._said(got, far)).sum())
+        self.unexplained += int((bad & ~self._said(got, want, far)).sum())
         self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
         at = int(excess.argmax())
         if float(excess[at]) > self.worst:
@@ -431,13 +431,16 @@ class _Tally:
         self.share = max(self.share, float(within.max()))
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
 
-    def _said(self, got: torch.Tensor, far: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Which elements one of the further samples has, within the tolerance."""
-        said = torch.zeros_like(got, dtype=torch.bool)
+    def _said(self, got: torch.Tensor, want: torch.Tensor, far: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Which elements lie where further samples have them: between these, or beyond by half of what is between."""
+        if not far:
+            return torch.zeros_like(got, dtype=torch.bool)
+        low, high = want, want
         for other in far:
-            value = other.to(got.dtype)
-            said |= (got - value).abs_() <= self._allowed(value, None)
-        return said
+            value = other.to(want.dtype)
+            low, high = torch.minimum(low, value), torch.maximum(high, value)
+        slack = (high - low).mul_(0.5)
+        return (got >= low - slack) & (got <= high + slack)
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)

@@ -19,6 +19,7 @@ import torch
 
 from harness.judge.conditioning import FAR, MOST, Other
 from harness.judge.correctness import (
+    RTOL,
     Agreement,
     Disagreement,
     Expected,
@@ -119,8 +120,8 @@ class Bench:
 class _Asked:
     """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
 
-    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`, `further` the same by so many
-    units of rounding that it tells what few elements may be.
+    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`; `further` the same by so
+    many units of rounding that it tells what few elements may be.
     """
 
     kind: str
@@ -144,7 +145,8 @@ class Finding:
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
     `other_weights` are its `Subject.weights` where its first answer was wrong and they, of the reference's names and
-    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`.
+    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`; `by_tf32` is a relative error
+    that is allowed only because PyTorch takes convolutions in tf32 on a GPU, else 0.
     """
 
     verdict: Verdict
@@ -153,6 +155,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
+    by_tf32: float = 0.0
     other_weights: Mapping[str, str] | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
@@ -214,6 +217,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
+        by_tf32=case.by_tf32,
         other_weights=candidate.weights if _wrong_at_once(case, verdict) else None,
         phases_s=case.phases_s,
     )
@@ -251,6 +255,7 @@ class _Case:
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
         self._left_out: list[str] = []
         self._doubts_s = 0.0
+        self.by_tf32 = 0.0
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
         self._asking_s = {"trial": 0.0, "timed": 0.0}
@@ -596,15 +601,59 @@ class _Case:
         """Compare one call's outputs, once more where rounding may explain what differs. Raises `_WrongAnswer`."""
         found = compare(*at_kept_places(output, expected), self._tolerance)
         self._trials += 1
+        if isinstance(found, Disagreement) and found.reason == "values":
+            found = self._hold_in_tf32(output, expected, asked, found)
+        elif isinstance(found, Agreement):
+            self._ask_tf32(output, expected, asked, found)
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
             found = self._hold_in_doubt(output, expected, asked, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
+        if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
+            found = replace(found, spread=0.0, reduced=0.0)
         known = max(self._known_relative.get(asked.kind, 0.0), found.reference_relative)
         self._known_relative[asked.kind] = known
         self._agreement = self._agreement | found
         return found
+
+    def _hold_in_tf32(
+        self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again on a CPU with what the reference's convolutions leave on a GPU, which is flagged.
+
+        The time for it is that for doubts.
+        """
+        if self._bench.device.type == "cuda" or self._doubts_s > DOUBTS_S:
+            if self.by_tf32 and asked.timed:
+                raise _CannotBeTimed
+            return found
+        started = time.process_time()
+        again = self._in_other_class(output, expected, asked)
+        self._doubts_s += time.process_time() - started
+        if not isinstance(again, Agreement):
+            return found
+        self.by_tf32 = max(self.by_tf32, again.relative)
+        return again
+
+    def _ask_tf32(self, output: Any, expected: Expected, asked: "_Asked", found: Agreement) -> None:
+        """Ask in trials on a GPU, until it was found once, whether what agrees does so only because of tf32."""
+        tolerance = RTOL[torch.float32]
+        if self._bench.device.type != "cuda" or asked.timed or self.by_tf32 or found.relative <= tolerance:
+            return
+        with suppress(torch.OutOfMemoryError):
+            if isinstance(self._in_other_class(output, expected, asked), Disagreement):
+                self.by_tf32 = found.relative
+
+    def _in_other_class(self, output: Any, expected: Expected, asked: "_Asked") -> Agreement | Disagreement | None:
+        """Compare with the own error of the reference in the other of float32 and tf32; None where there is no such."""
+        assert self._oracle is not None
+        if self._oracle.changes_inputs or self._audit.random:
+            return None
+        like = self._oracle.in_other_class(expected.like, asked.inputs(), seed=asked.seed)
+        if like is None:
+            return None
+        return compare(*at_kept_places(output, replace(expected, like=like)), self._tolerance)
 
     def _hold_in_doubt(
         self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement

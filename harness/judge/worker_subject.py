@@ -35,6 +35,7 @@ from harness.judge.worker_conversation import Conversation
 from harness.sandbox import NotStopped
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
+from harness.transport.configurations import described
 from harness.transport.memory import CopiedArena, Driver, HostArena, device_bytes, element_size, view
 from harness.transport.values import (
     FloatValue,
@@ -138,7 +139,7 @@ class WorkerSubject:
     # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared(self._init_arguments)
+        arguments, arena = self._shared([described(argument) for argument in self._init_arguments])
         answer = self._talk.ask(
             Construct(
                 seed=seed,
