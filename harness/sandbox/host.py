@@ -34,8 +34,8 @@ BASE_SYSTEM = (
     "/nix/store",
     "/run/opengl-driver",
 )
-# What of the starter's environment processes of ours keep: where programs, libraries, devices and a hub's models are, and
-# the locale.
+# What of the starter's environment processes of ours keep: where programs, libraries, devices and files of a hub
+# are, and the locale.
 KEPT_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",

@@ -1,6 +1,6 @@
 """Configurations: what a constructor of KernelBench's level 4 is given besides a model's name, as plain data.
 
-A configuration of the package transformers is an object; its own JSON text crosses, and only from the judge to a worker.
+A configuration of the package transformers is an object. Its own JSON text crosses, from the judge to a worker only.
 """
 
 import importlib
