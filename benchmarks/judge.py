@@ -60,6 +60,7 @@ class Task:
     source: str
     precision: Precision = "fp32"
     timing: TimingMode = "full"
+    timing_s: float = 2.0
 
 
 class Bench:
@@ -100,7 +101,8 @@ def evaluated(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Ev
     def asks() -> Iterator[tuple[str, Ask]]:
         for task in tasks:
             submission = Submission(path=f"{task.key}.py", sha256=sha256(task.source), text=task.source)
-            settings = session.settings.model_copy(update={"precision": task.precision, "timing": task.timing})
+            how = {"precision": task.precision, "timing": task.timing, "timing_s": task.timing_s}
+            settings = session.settings.model_copy(update=how)
             yield task.key, Ask(submission, task.problem, settings, noting=True, device=session.seats[0].device.name)
 
     with LocalEngine(session, builders=default_builders(1)) as engine:

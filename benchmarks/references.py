@@ -47,6 +47,8 @@ from harness.schema.problem import Precision
 MATERIAL = Path(__file__).resolve().parent / "references"
 TABLE = tomllib.loads((MATERIAL / "table.toml").read_text())
 LEVELS = {1: 100, 2: 100, 3: 50}
+TIMED_S = 0.5
+"""Seconds of timed rounds of each reference."""
 FAULT = "problem"
 """The kind of a row whose problem is at fault."""
 
@@ -219,7 +221,8 @@ def section(
     def measured(bench: Bench, wanted: Sequence[str]) -> Measured:
         def task(key: str) -> Task:
             problem = problems.at(key)
-            return Task(key, problem, make(key, problem.source), precision, "full" if timed else "none")
+            source = make(key, problem.source)
+            return Task(key, problem, source, precision, "full" if timed else "none", TIMED_S)
 
         return judged(bench, [task(key) for key in wanted])
 
@@ -253,7 +256,7 @@ def sections(problems: Problems, chosen: Callable[[str], bool]) -> tuple[Section
         make("twins", "second forms", twins, twin, report_twins, seconds=250),
         make("bugs", "planted bugs", bugs, bug, report_bugs, seconds=150),
         *halves,
-        make("timed", "references against themselves", every, same, report_timed, seconds=1500, timed=True),
+        make("timed", "references against themselves", every, same, report_timed, seconds=900, timed=True),
     )
 
 

@@ -377,6 +377,30 @@ def test_doubt_helps_nobody_on_a_product(judge_function, name):
     )
 
 
+def told_in_no_time(judge_function, monkeypatch, name, forward):
+    monkeypatch.setattr("harness.judge.judge.DOUBTS_S", -1.0)
+    return judge_function(source(CASES[name][0]), twin(forward), models=True).verdict
+
+
+def test_a_trial_that_nobody_has_time_to_ask_about_is_left_out_where_rounding_decided_on_all_before(
+    judge_function, monkeypatch
+):
+    name = "a mean of normalised values"
+    verdict = told_in_no_time(judge_function, monkeypatch, name, CASES[name][1])
+    assert (verdict.kind, verdict.left_out[:1]) == ("correct", ("nominal",))
+
+
+@pytest.mark.parametrize(
+    ("name", "forward"),
+    [
+        ("a mean of normalised values", lambda x, w, book: torch.full((len(x) // 8,), float("nan"))),
+        ("a sign", CASES["a sign"][2]),
+    ],
+)
+def test_and_is_as_it_was_found_elsewhere(judge_function, monkeypatch, name, forward):
+    assert told_in_no_time(judge_function, monkeypatch, name, forward).kind == "wrong"
+
+
 def test_noise_is_called_so_by_the_audit_and_named_in_the_verdict(judge_function):
     body, _, _ = CASES["a mean of normalised values"]
     problem = load_problem("p", source(body), device=torch.device("cpu"))
