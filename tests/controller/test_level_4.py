@@ -4,6 +4,7 @@ It runs where the package is installed (`pip install transformers`), and needs n
 """
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,8 +13,6 @@ from harness.controller.evaluate import evaluate
 from harness.controller.session import open_session
 from harness.schema import Submission
 from harness.settings import Settings
-
-transformers = pytest.importorskip("transformers", reason="pip install transformers")
 
 PROBLEM = """
 import torch
@@ -48,17 +47,18 @@ WRONG = ITSELF.replace("self.model(x).logits", "self.model(x.flip(0)).logits")
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
+    transformers = pytest.importorskip("transformers", reason="pip install transformers")
     home = tmp_path_factory.mktemp("hub")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("HF_HUB_CACHE", raising=False)
         patch.setenv("HF_HOME", str(home))
         patch.setenv("HF_HUB_OFFLINE", "1")
-        save(home / "hub" / "models--somebody--tiny")
+        save(transformers, home / "hub" / "models--somebody--tiny")
         with open_session("cpu", Settings(timing="none")) as opened:
             yield opened
 
 
-def save(folder: Path) -> None:
+def save(transformers: ModuleType, folder: Path) -> None:
     """A model as the hub's cache lays it out."""
     sizes = {"n_layer": 1, "n_head": 2, "n_embd": 16, "vocab_size": 50, "n_positions": 32}
     config = transformers.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0)
@@ -73,7 +73,8 @@ def verdict(source, session):
 
 
 def test_the_reference_is_correct_as_its_own_candidate(session):
-    assert verdict(ITSELF, session).kind == "correct"
+    found = verdict(ITSELF, session)
+    assert found.kind == "correct", found
 
 
 def test_other_tokens_are_wrong(session):
