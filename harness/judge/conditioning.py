@@ -103,7 +103,7 @@ class Jittered(TorchDispatchMode):
             size += _of_tf32(plain, args, first)
         noise = self._noise(first) * size
         if plain in NORMS:  # a mean that is rounded shifts all that it is taken off
-            noise += self._noise(first.new_zeros(())) * UNIT * math.sqrt(float(first.square().mean()))
+            noise += self._noise(first.new_zeros(())) * _of_mean(leaves(out)) * math.sqrt(float(first.square().mean()))
         first.add_(noise * self._units)
         return out
 
@@ -128,6 +128,18 @@ def _size(plain: str, args: Sequence[Any], kwargs: dict[str, Any], first: torch.
         terms = min(LONGEST, args[0].shape[args[1]] if args[0].dim() else 1)
         size += UNIT * math.sqrt(terms) * math.sqrt(float(first.square().mean()))
     return size
+
+
+def _of_mean(out: Sequence[torch.Tensor]) -> float:
+    """The root mean square of how far one unit of rounding moves a norm's mean, as a share of what it is divided by.
+
+    That is the rounding of a sum, term by term, of all terms that the mean is of. `out`: the normalised values, the
+    means, the reciprocals of the deviations; either may be empty where they are not those of these values.
+    """
+    if len(out) < 3 or not out[1].numel() or out[1].shape != out[2].shape:
+        return UNIT
+    terms = min(LONGEST, out[0].numel() / out[1].numel())
+    return UNIT * (1 + math.sqrt(terms / 3 * float((out[1] * out[2]).square().mean())))
 
 
 TF32 = 2.0**-11 * math.sqrt(2 / 3)

@@ -699,7 +699,8 @@ class _Case:
         if asked.timed or found.reason != "values" or not nothing_told:
             return found
         self._unstable[asked.kind] = 1.0
-        self._left_out.append(asked.kind)
+        if asked.kind not in self._left_out:
+            self._left_out.append(asked.kind)
         return Agreement(unstable=1.0)
 
     def _compare_doubted(

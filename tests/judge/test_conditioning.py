@@ -260,6 +260,22 @@ def test_what_float32_holds_exactly_is_not_jittered(work):
     assert (noise, noisy) == (0.0, False)
 
 
+def shift_of_norm(value):
+    """The root mean square, over seeds, of the mean that jitter leaves in values that are normalised to have none."""
+    shifts = []
+    for seed in range(30):
+        with Jittered(seed, 1.0):
+            found = torch.nn.functional.layer_norm(value, value.shape[-1:])
+        shifts.append(float(found.mean().square()))
+    return (sum(shifts) / len(shifts)) ** 0.5
+
+
+def test_the_mean_that_a_norm_takes_off_is_as_rough_as_a_sum_term_by_term():
+    value = torch.randn(4, 4096, dtype=torch.float64)
+    assert shift_of_norm(value) < 5e-7
+    assert 3e-6 < shift_of_norm(value + 10) < 5e-5
+
+
 def test_operators_that_the_reference_computes_in_tf32_are_as_coarse_as_that():
     x, w = torch.randn(2, 8, 16, 16, dtype=torch.float64), torch.randn(8, 8, 3, 3, dtype=torch.float64)
     coarse, _ = noise_of(lambda: torch.conv2d(x, w), coarse=frozenset({"convolution"}))
@@ -388,6 +404,7 @@ def test_a_trial_that_nobody_has_time_to_ask_about_is_left_out_where_rounding_de
     name = "a mean of normalised values"
     verdict = told_in_no_time(judge_function, monkeypatch, name, CASES[name][1])
     assert (verdict.kind, verdict.left_out[:1]) == ("correct", ("nominal",))
+    assert len(set(verdict.left_out)) == len(verdict.left_out)
 
 
 @pytest.mark.parametrize(
