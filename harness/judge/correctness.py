@@ -321,7 +321,7 @@ def _compare_values(
         tally.add(start, got.to(precision), want, written, further, rest[len(near) :])
     spread = 0.0 if others else _spread(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = _reduced(spread, of) if like.dtype == torch.float32 else 0.0
-    if not tally.mismatched or (not tally.unexplained and tally.mismatched <= movable.forgiven):
+    if tally.mismatched <= (0 if tally.unexplained or tally.non_finite else movable.forgiven):
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
