@@ -138,9 +138,11 @@ bias = next(value for name, value in self.named_parameters() if name.endswith("b
 bias.data.zero_()
 return super().forward(*inputs)
 """
-_STALE = (
-    "self.first = getattr(self, 'first', None)\nif self.first is None:\n    self.first = super().forward(*inputs)\n"
-)
+_STALE = f"""
+if not hasattr(self, "first"):
+    self.first = {_PLAIN}
+return self.first.clone()
+"""
 
 BUGS: dict[str, Callable[[str], str]] = {
     "scaled": lambda source: _candidate(source, f"return {_PLAIN} * 1.01"),
