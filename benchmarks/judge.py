@@ -32,9 +32,11 @@ sys.path.insert(0, str(ROOT))
 
 from harness.catalog import numeric_settings, read_problem, text_problem  # noqa: E402  # the repository is found wherever this is started from
 from harness.controller.engine import Ask, LocalEngine, default_builders  # noqa: E402
+from harness.controller.evaluate import Evaluated  # noqa: E402
 from harness.controller.session import Session, open_session  # noqa: E402
 from harness.schema import Problem, Record, Submission  # noqa: E402
 from harness.schema.problem import Precision  # noqa: E402
+from harness.schema.record import TimingMode  # noqa: E402
 from harness.settings import Settings  # noqa: E402
 
 MATERIAL = Path(__file__).resolve().parent / "judge"
@@ -57,6 +59,8 @@ class Task:
     problem: Problem
     source: str
     precision: Precision = "fp32"
+    timing: TimingMode = "full"
+    timing_s: float = 2.0
 
 
 class Bench:
@@ -80,21 +84,29 @@ class Bench:
         """The records of `tasks` in the order in which they are done; some are built while others are judged."""
         return judged(tasks, self.session)
 
+    def evaluated(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Evaluated]]:
+        """The same, with the faults that there were."""
+        return evaluated(tasks, self.session)
+
     def close(self) -> None:
         self._opened.close()
         self._session = None
 
 
 def judged(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Record]]:
+    return ((key, found.record) for key, found in evaluated(tasks, session))
+
+
+def evaluated(tasks: Sequence[Task], session: Session) -> Iterator[tuple[str, Evaluated]]:
     def asks() -> Iterator[tuple[str, Ask]]:
         for task in tasks:
             submission = Submission(path=f"{task.key}.py", sha256=sha256(task.source), text=task.source)
-            settings = session.settings.model_copy(update={"precision": task.precision})
+            how = {"precision": task.precision, "timing": task.timing, "timing_s": task.timing_s}
+            settings = session.settings.model_copy(update=how)
             yield task.key, Ask(submission, task.problem, settings, noting=True, device=session.seats[0].device.name)
 
     with LocalEngine(session, builders=default_builders(1)) as engine:
-        for key, evaluated in engine.stream(asks()):
-            yield key, evaluated.record
+        yield from engine.stream(asks())
 
 
 def sha256(text: str) -> str:

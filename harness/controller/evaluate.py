@@ -271,6 +271,7 @@ def _examine(draft: Draft, candidate: Candidate, *, session: Session, on_phase: 
     with draft.phase("build", on_phase):
         draft.preparation = prepare(
             candidate,
+            draft.problem,
             draft.kind,
             entry=FORMATS[draft.problem.format].entry,
             zygote=session.zygote,

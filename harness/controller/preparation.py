@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.backends import BACKENDS
+from harness.catalog.hub import hub_environment, models_of
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import BuildRefused, conversing
 from harness.sandbox import Policy, Zygote
+from harness.schema import Problem
 from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKind
 from harness.schema.record import BuildSummary
 from harness.schema.submission import Candidate
@@ -38,6 +40,7 @@ class Preparation:
 
 def prepare(
     candidate: Candidate,
+    problem: Problem,
     kind: DeviceKind,
     *,
     entry: str,
@@ -45,7 +48,7 @@ def prepare(
     build: Build,
     settings: Settings,
 ) -> Preparation:
-    """Import `candidate`, which defines `entry`, and build what it asks for."""
+    """Import `candidate`, which defines `entry` for `problem`, and build what it asks for."""
     backend = BACKENDS[kind]
     artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
     decided: list[BuildSummary] = []
@@ -61,7 +64,14 @@ def prepare(
         return outcome
 
     failure: Failed | None = None
-    policy = Policy(devices=False, limits=settings.limits, isolation=settings.isolation)
+    models = models_of(problem)
+    policy = Policy(
+        readable=models,
+        devices=False,
+        limits=settings.limits,
+        isolation=settings.isolation,
+        environment=hub_environment(models),
+    )
     with conversing(zygote, policy, built) as (_, conversation):
         try:
             conversation.expect_ready()

@@ -49,6 +49,7 @@ def _emulated(
 
     prepared = prepare(
         candidate,
+        problem,
         EMULATED,
         entry=FORMATS[problem.format].entry,
         zygote=session.zygote,

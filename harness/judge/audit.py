@@ -16,9 +16,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from harness.backends.rates import DTYPES
 from harness.errors import ProblemError
 from harness.judge.conditioning import MOST, Other
-from harness.judge.correctness import Agreement, Expected, all_finite, compare
+from harness.judge.correctness import RTOL, Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
@@ -96,6 +97,8 @@ class _Auditor:
         )
         if not (self._oracle.affordable or random or self._oracle.changes_inputs):
             facts = facts.model_copy(update={"own_errors": self._own_errors(facts)})
+        if not random:
+            self._too_narrow(inputs, expected)
         if not all_finite(expected.like):
             self._find("non-finite", "warn", "the reference's outputs are not all finite on its own inputs")
         if self._oracle.changes_inputs:
@@ -163,6 +166,21 @@ class _Auditor:
             )
             self._find("rounding-noise", "warn", detail)
         return share
+
+    def _too_narrow(self, inputs: list[Any], expected: Expected) -> None:
+        """Whether the reference in half or bfloat16 is further off than its outputs are held to."""
+        precision = self._problem.precision
+        if precision == "fp32" or self._oracle.changes_inputs:
+            return
+        if not all_finite(expected.like):
+            found = "overflows"
+        else:
+            off, tolerance = self._oracle.off(expected.like, inputs, seed=1), RTOL[DTYPES[precision]]
+            if off is None or off <= tolerance:
+                return
+            found = f"is off by {off:.2g} of the size of its outputs, which are held to {tolerance:.2g}"
+        detail = f"in {precision} the reference itself {found}: it needs float32 inside, and judges others in fp32 only"
+        self._find("needs-float32", "warn", detail)
 
     def _doubted(self, inputs: list[Any], expected: Expected) -> Expected | None:
         """The same with what the reference says where its rounding falls otherwise, asked once."""

@@ -44,7 +44,12 @@ ILL = 10.0
 """An element counts as moved where `FACTOR` times its move is more than so many tolerances."""
 MISSED = 3.0
 """Elements that none of n samples moved, and another would: Good's estimate (Biometrika 40, 1953) is the number that
-exactly one of them moved, over n. So many times as many are forgiven."""
+exactly one of them moved, over n. So many times as many are forgiven at most, where they are what `FAR` samples say."""
+FAR = (32.0,) * 8
+"""Units of rounding of further samples, which tell what an element may be that the others did not move: one that an
+honest kernel moves lies within a few units of where it jumps, and eight samples at 32 units all miss it in 1 of 100."""
+NEAREST_FAR = 16.0
+"""Samples of more units than this are such further ones, and say nothing of how far elements move."""
 LOST, MOST = 0.5, 0.5
 """Of an element that may be off by this share of its size and the mean nothing can be told, and so of a trial in which
 more than this share of an output is lost."""
@@ -98,7 +103,7 @@ class Jittered(TorchDispatchMode):
             size += _of_tf32(plain, args, first)
         noise = self._noise(first) * size
         if plain in NORMS:  # a mean that is rounded shifts all that it is taken off
-            noise += self._noise(first.new_zeros(())) * UNIT * math.sqrt(float(first.square().mean()))
+            noise += self._noise(first.new_zeros(())) * _of_mean(leaves(out)) * math.sqrt(float(first.square().mean()))
         first.add_(noise * self._units)
         return out
 
@@ -123,6 +128,18 @@ def _size(plain: str, args: Sequence[Any], kwargs: dict[str, Any], first: torch.
         terms = min(LONGEST, args[0].shape[args[1]] if args[0].dim() else 1)
         size += UNIT * math.sqrt(terms) * math.sqrt(float(first.square().mean()))
     return size
+
+
+def _of_mean(out: Sequence[torch.Tensor]) -> float:
+    """The root mean square of how far one unit of rounding moves a norm's mean, as a share of what it is divided by.
+
+    That is the rounding of a sum, term by term, of all terms that the mean is of. `out`: the normalised values, the
+    means, the reciprocals of the deviations; either may be empty where they are not those of these values.
+    """
+    if len(out) < 3 or not out[1].numel() or out[1].shape != out[2].shape:
+        return UNIT
+    terms = min(LONGEST, out[0].numel() / out[1].numel())
+    return UNIT * (1 + math.sqrt(terms / 3 * float((out[1] * out[2]).square().mean())))
 
 
 TF32 = 2.0**-11 * math.sqrt(2 / 3)
@@ -167,7 +184,7 @@ def _wide(value: Any) -> bool:
 
 
 def forgiven(once: int, samples: int) -> int:
-    """How many elements that no sample moved may be off, where one sample alone moved `once` of them."""
+    """How many elements that no sample moved may be off at most, where one sample alone moved `once` of them."""
     return math.ceil(MISSED * once / samples) if once else 0
 
 
@@ -203,8 +220,7 @@ class Movable:
     """The elements of one output that rounding moves, each sample counted with the reference as written.
 
     `mean` is mean |exact|. `once` counts the elements that one sample alone moved so far, `lost` those of which nothing
-    can be told, `most` is what the others may be off by at most; `typical` is the median of how far elements move in
-    one unit, `widest` how far any moved in any sample.
+    can be told; `typical` is the median of how far elements move in one unit, `widest` how far any moved in any sample.
     """
 
     rtol: float
@@ -212,7 +228,6 @@ class Movable:
     others: tuple[tuple[torch.Tensor, float], ...]
     elements: int = 0
     lost: int = 0
-    most: float = 0.0
     once: int = 0
     typical: float = 0.0
     widest: float = 0.0
@@ -234,8 +249,6 @@ class Movable:
                 self.widest = max(self.widest, float(apart.max()))
             self.elements += want.numel()
             self.lost += int(lost.sum())
-            if bool((kept := hit & ~lost).any()):
-                self.most = max(self.most, FACTOR * float(moves[kept].max()))
             self.once += int((hit & alone).sum())
             found = moves[hit & moves.isfinite()]
             some.append(found[:: max(1, found.numel() // _TYPICAL)])
@@ -274,7 +287,7 @@ class Movable:
 
     @property
     def forgiven(self) -> int:
-        """So many further elements may be off."""
+        """So many further elements may be off at most, each by what further samples say."""
         return forgiven(self.once, len(self.units))
 
     @property

@@ -20,13 +20,13 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-from harness.judge.conditioning import Movable, Other, forgiven
+from harness.judge.conditioning import NEAREST_FAR, Movable, Other, forgiven
 from harness.judge.criteria import Leaf, described, first_broken
 from harness.judge.tensors import index_of, pieces, same_bits
 from harness.schema.record import ToleranceName
@@ -47,7 +47,8 @@ class Expected:
 
     `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
     largest error over its mean size in earlier trials, for where `exact` cannot tell. `others`: what the reference
-    says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`.
+    says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`. Of more
+    than `NEAREST_FAR` units they say what elements may be that the others did not move.
     """
 
     like: Any
@@ -129,6 +130,7 @@ def all_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
+_T = TypeVar("_T")
 _Pair = tuple[Any, Any, Any, tuple[Any, ...], str]
 """What a candidate says of an output, the reference as written, float64, what else it may be, and the output's name."""
 
@@ -140,6 +142,14 @@ class _Terms:
     tolerance: ToleranceName
     known_relative: float = 0.0
     units: tuple[float, ...] = ()
+
+    def split(self, others: tuple[_T, ...]) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
+        """The others of a pair that tell how far elements move, and those that tell what else some may be."""
+        both = tuple(zip(others, self.units, strict=True))
+        return (
+            tuple(other for other, units in both if units <= NEAREST_FAR),
+            tuple(other for other, units in both if units > NEAREST_FAR),
+        )
 
 
 def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: str) -> Iterator[_Pair | Disagreement]:
@@ -176,7 +186,7 @@ def _compare_leaf(
             torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact, *others)
         )
         return _compare_values(got, written, right, tuple(rest), name, rtol=1e-4, terms=terms)
-    if actual != like and all(other == like for other in others):
+    if actual != like and all(other == like for other in terms.split(others)[0]):
         return Disagreement("values", f"{name} is {actual!r} and should be {like!r}")
     return Agreement()
 
@@ -196,21 +206,27 @@ def _compare_tensor(
     if like.is_complex() or like.is_floating_point():
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
         return _compare_values(actual, like, exact, others, name, rtol=rtol, terms=terms)
-    return _compare_exactly(actual, like, (exact, *others) if others else (), name)
+    near, far = terms.split(others)
+    return _compare_exactly(actual, like, (exact, *near) if near else (), far, name)
 
 
 def _compare_exactly(
-    actual: torch.Tensor, like: torch.Tensor, others: tuple[torch.Tensor, ...], name: str
+    actual: torch.Tensor,
+    like: torch.Tensor,
+    others: tuple[torch.Tensor, ...],
+    far: tuple[torch.Tensor, ...],
+    name: str,
 ) -> Agreement | Disagreement:
     """Compare integers and bools bit for bit: a bool that is neither 0 nor 1 in memory was not written as one.
 
-    Elements of which any of the others says something else may be anything.
+    Elements of which any of the others says something else may be anything, some more what one of `far` says.
     """
     if like.dtype == torch.bool:
         actual, like = actual.view(torch.uint8), like.view(torch.uint8)
-        others = tuple(other.view(torch.uint8) for other in others)
-    count, worst, worst_at, unstable, once = 0, -1.0, 0, 0, 0
-    for start, (got, want, *rest) in pieces(actual, like, *others, limit=_CHUNK):
+        others, far = (tuple(other.view(torch.uint8) for other in several) for several in (others, far))
+    count, worst, worst_at, unstable, once, unexplained = 0, -1.0, 0, 0, 0, 0
+    for start, (got, want, *both) in pieces(actual, like, *others, *far, limit=_CHUNK):
+        rest, further = both[: len(others)], both[len(others) :]
         times = sum(((other != want).int() for other in rest), torch.zeros((), dtype=torch.int32, device=want.device))
         unstable, once = unstable + int((times > 0).sum()), once + int((times == 1).sum())
         if same_bits(got, want):
@@ -220,10 +236,12 @@ def _compare_exactly(
             continue
         apart = (got[places].double() - want[places].double()).abs_()
         count += len(places)
+        said = sum((got[places] == other[places] for other in further), torch.zeros_like(places, dtype=torch.bool))
+        unexplained += int((~said).sum())
         at = int(apart.argmax())
         if float(apart[at]) > worst:
             worst, worst_at = float(apart[at]), start + int(places[at])
-    if count <= forgiven(once, len(others)):
+    if not unexplained and count <= forgiven(once, len(others)):
         return Agreement(unstable=unstable / like.numel())
     index = index_of(worst_at, like.shape)
     return _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
@@ -254,17 +272,19 @@ def _compare_values(
     error = max(of.reference_error, terms.known_relative * of.mean)
     slack = min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + rtol * of.mean)
     limit = _CHUNK // parts * parts
-    movable = Movable(rtol, of.mean, tuple(zip(others, terms.units, strict=True)))
-    if others:
+    near, far = terms.split(others)
+    units = (units for units in terms.units if units <= NEAREST_FAR)
+    movable = Movable(rtol, of.mean, tuple(zip(near, units, strict=True)))
+    if near:
         movable.look(like, exact, precision, limit)
     tally = _Tally(rtol, rtol * base + slack, parts)
-    for start, (got, want, written, *rest) in pieces(actual, exact, like, *others, limit=limit):
+    for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
         want = want.to(precision)
-        further = movable.allowance(want, [written, *rest]) if rest else None
-        tally.add(start, got.to(precision), want, written, further)
+        further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
+        tally.add(start, got.to(precision), want, written, further, rest[len(near) :])
     spread = 0.0 if others else _spread(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = _reduced(spread, of) if like.dtype == torch.float32 else 0.0
-    if tally.mismatched <= (0 if tally.non_finite else movable.forgiven):
+    if tally.mismatched <= (0 if tally.unexplained or tally.non_finite else movable.forgiven):
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
@@ -317,12 +337,14 @@ class _Tally:
 
     An element may be off by `rtol` |expected| + `base`; `parts` neighbours make one element, which counts once.
     `largest` is the largest error that is allowed, `widest` the largest of all; `square` the sum of all their squares.
+    `unexplained` are those of the mismatched that no further sample of the reference has either.
     """
 
     rtol: float
     base: float
     parts: int
     mismatched: int = 0
+    unexplained: int = 0
     non_finite: int = 0
     worst: float = -1.0
     worst_at: int = 0
@@ -332,9 +354,15 @@ class _Tally:
     square: float = 0.0
 
     def add(
-        self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
+        self,
+        start: int,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        written: torch.Tensor,
+        further: torch.Tensor | None,
+        far: Sequence[torch.Tensor],
     ) -> None:
-        """Count a chunk in; `further` is what elements may be off besides.
+        """Count a chunk in; `further` is what elements may be off besides, `far` what else some of them may be.
 
         Nearly all chunks agree, and those are done after few passes over memory.
         """
@@ -357,6 +385,7 @@ class _Tally:
         excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
         bad = ~(excess <= 1.0)
         self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
+        self.unexplained += int((bad & ~self._said(got, want, far)).sum())
         self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
         at = int(excess.argmax())
         if float(excess[at]) > self.worst:
@@ -364,6 +393,17 @@ class _Tally:
         within = excess.masked_fill(bad, 0.0)
         self.share = max(self.share, float(within.max()))
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
+
+    def _said(self, got: torch.Tensor, want: torch.Tensor, far: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Which elements lie where further samples have them: between these, or beyond by half of what is between."""
+        if not far:
+            return torch.zeros_like(got, dtype=torch.bool)
+        low, high = want, want
+        for other in far:
+            value = other.to(want.dtype)
+            low, high = torch.minimum(low, value), torch.maximum(high, value)
+        slack = (high - low).mul_(0.5)
+        return (got >= low - slack) & (got <= high + slack)
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)

@@ -54,6 +54,17 @@ def _reduced_precision(case: Case) -> Flag | None:
     return _flag("reduced-precision", "warn", detail)
 
 
+def _by_tf32(case: Case) -> Flag | None:
+    error = case.finding.by_tf32
+    if not error or case.finding.verdict.kind != "correct":
+        return None
+    detail = (
+        f"its relative error of {error:.1e} is more than float32 leaves, and allowed because PyTorch computes "
+        "convolutions in tf32 on a GPU"
+    )
+    return _flag("by-tf32", "info", detail)
+
+
 def _no_custom_kernel(case: Case) -> Flag | None:
     if case.finding.verdict.kind != "correct":
         return None
@@ -166,6 +177,7 @@ def _slowed_reference(case: Case) -> Flag | None:
 
 DOUBTS: dict[JudgeFlag, Callable[[Case], Flag | None]] = {
     "reduced-precision": _reduced_precision,
+    "by-tf32": _by_tf32,
     "no-custom-kernel": _no_custom_kernel,
     "below-roofline": _below_roofline,
     "faster-than-writing": _faster_than_writing,

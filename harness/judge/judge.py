@@ -17,8 +17,9 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from harness.judge.conditioning import MOST, Other
+from harness.judge.conditioning import FAR, MOST, Other
 from harness.judge.correctness import (
+    RTOL,
     Agreement,
     Disagreement,
     Expected,
@@ -120,7 +121,8 @@ class Bench:
 class _Asked:
     """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
 
-    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`.
+    `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`; `further` the same by so
+    many units of rounding that it tells what few elements may be.
     """
 
     kind: str
@@ -128,6 +130,7 @@ class _Asked:
     seed: int
     timed: bool = False
     others: tuple[Any, tuple[Other, ...]] = (None, ())
+    further: tuple[Other, ...] = ()
     seconds: float = -1.0
 
     @property
@@ -143,7 +146,8 @@ class Finding:
     `evict_s` is the median time that the judge's eviction took before the rounds of one side, None without timing;
     `paused` whether the candidate took longer between its rounds than the reference;
     `other_weights` are its `Subject.weights` where its first answer was wrong and they, of the reference's names and
-    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`.
+    shapes, had other values; `reduced` is the relative error of `Agreement.reduced`; `by_tf32` is a relative error
+    that is allowed only because PyTorch takes convolutions in tf32 on a GPU, else 0.
     """
 
     verdict: Verdict
@@ -152,6 +156,7 @@ class Finding:
     evict_s: float | None = None
     paused: bool = False
     reduced: float = 0.0
+    by_tf32: float = 0.0
     other_weights: Mapping[str, str] | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
@@ -213,6 +218,7 @@ def judge(
         evict_s=measured.evict_s if measured else None,
         paused=measured.paused if measured else False,
         reduced=case.reduced,
+        by_tf32=case.by_tf32,
         other_weights=candidate.weights if _wrong_at_once(case, verdict) else None,
         phases_s=case.phases_s,
     )
@@ -250,6 +256,7 @@ class _Case:
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
         self._left_out: list[str] = []
         self._doubts_s = 0.0
+        self.by_tf32 = 0.0
         self._bitwise: bool | None = None
         self._asked_rounding: set[tuple[str, str]] = set()
         self._asking_s = {"trial": 0.0, "timed": 0.0}
@@ -602,15 +609,61 @@ class _Case:
         """Compare one call's outputs, once more where rounding may explain what differs. Raises `_WrongAnswer`."""
         found = compare(*at_kept_places(output, expected), self._tolerance)
         self._trials += 1
+        if isinstance(found, Disagreement) and found.reason == "values":
+            found = self._hold_in_tf32(output, expected, asked, found)
+        elif isinstance(found, Agreement):
+            self._ask_tf32(output, expected, asked, found)
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
             found = self._hold_in_doubt(output, expected, asked, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
+        if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
+            found = replace(found, spread=0.0, reduced=0.0)
         known = max(self._known_relative.get(asked.kind, 0.0), found.reference_relative)
         self._known_relative[asked.kind] = known
         self._agreement = self._agreement | found
         return found
+
+    def _hold_in_tf32(
+        self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again on a CPU with what the reference's convolutions leave on a GPU, which is flagged.
+
+        The time for it is that for doubts.
+        """
+        if self._bench.device.type == "cuda":  # the reference there has that error itself
+            return found
+        if self._doubts_s > DOUBTS_S:
+            if self.by_tf32 and asked.timed:
+                raise _CannotBeTimed
+            return found
+        started = time.process_time()
+        again = self._in_other_class(output, expected, asked)
+        self._doubts_s += time.process_time() - started
+        if not isinstance(again, Agreement):
+            return found
+        self.by_tf32 = max(self.by_tf32, again.relative)
+        return again
+
+    def _ask_tf32(self, output: Any, expected: Expected, asked: "_Asked", found: Agreement) -> None:
+        """Ask in trials on a GPU, until it was found once, whether what agrees does so only because of tf32."""
+        tolerance = RTOL[torch.float32]
+        if self._bench.device.type != "cuda" or asked.timed or self.by_tf32 or found.relative <= tolerance:
+            return
+        with suppress(torch.OutOfMemoryError):
+            if isinstance(self._in_other_class(output, expected, asked), Disagreement):
+                self.by_tf32 = found.relative
+
+    def _in_other_class(self, output: Any, expected: Expected, asked: "_Asked") -> Agreement | Disagreement | None:
+        """Compare with the own error of the reference in the other of float32 and tf32; None where there is no such."""
+        assert self._oracle is not None
+        if self._oracle.changes_inputs or self._audit.random:
+            return None
+        like = self._oracle.in_other_class(expected.like, asked.inputs(), seed=asked.seed)
+        if like is None:
+            return None
+        return compare(*at_kept_places(output, replace(expected, like=like)), self._tolerance)
 
     def _hold_in_doubt(
         self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
@@ -627,7 +680,7 @@ class _Case:
         if self._doubts_s > DOUBTS_S:
             if asked.timed and share:
                 raise _CannotBeTimed
-            return found
+            return self._as_before(expected, asked, found)
         started = time.process_time()
         try:
             again = self._compare_doubted(output, expected, asked, found)
@@ -647,16 +700,33 @@ class _Case:
                 self._stressed_kinds.remove(asked.kind)  # nor is it timed on
         return again
 
+    def _as_before(self, expected: Expected, asked: "_Asked", found: Disagreement) -> Agreement | Disagreement:
+        """What is said of a trial that nobody has time to ask about.
+
+        It is left out where rounding decided on the reference's one output on every other kind of inputs.
+        """
+        nothing_told = len(leaves(expected.like)) == 1 and min(self._unstable.values()) > MOST
+        if asked.timed or found.reason != "values" or not nothing_told:
+            return found
+        self._unstable[asked.kind] = 1.0
+        if asked.kind not in self._left_out:
+            self._left_out.append(asked.kind)
+        return Agreement(unstable=1.0)
+
     def _compare_doubted(
         self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
     ) -> Agreement | Disagreement | None:
         """Compare with what the reference says where its rounding falls otherwise; None where that cannot be asked.
 
-        The fewest samples first: where they explain hardly anything of what was found, more would not.
+        The fewest samples first: where they explain hardly anything of what was found, more would not, and where they
+        took all the time there are no more.
         """
         assert self._oracle is not None
         again: Agreement | Disagreement = found
+        started = time.process_time()
         for seconds in (0.0, DOUBT_S):
+            if seconds and time.process_time() - started > seconds:
+                break
             if asked.seconds < seconds:
                 asked.others = self._oracle.others(expected.like, asked.inputs(), seed=asked.seed, seconds=seconds)
                 asked.seconds = seconds
@@ -669,7 +739,24 @@ class _Case:
             again = compare(*at_kept_places(output, doubted), self._tolerance)
             if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
                 break
+        if isinstance(again, Disagreement) and _few(again.mismatch):
+            return self._compare_further(output, expected, asked, again)
         return again
+
+    def _compare_further(
+        self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare once more where few elements are left: no sample moved them, and a further one may."""
+        assert self._oracle is not None
+        if not asked.further:
+            given = asked.inputs()
+            _, asked.further = self._oracle.others(expected.like, given, seed=asked.seed, seconds=DOUBT_S, scales=FAR)
+        exact, others = asked.others
+        doubted = replace(expected, others=(*others, *asked.further))
+        if exact is not None:
+            doubted = replace(doubted, exact=exact, known_relative=0.0)
+        again = compare(*at_kept_places(output, doubted), self._tolerance)
+        return again if isinstance(again, Agreement) else found
 
     # ---- time --------------------------------------------------------------------------------------------------
 
@@ -921,6 +1008,11 @@ def _hardly_less(now: Mismatch | None, before: Mismatch | None) -> bool:
     if now is None or before is None:
         return False
     return before.mismatched > max(32, before.elements // 100) and now.mismatched > before.mismatched // 2
+
+
+def _few(left: Mismatch | None) -> bool:
+    """Whether so few elements are left that they may be ones that no sample moved."""
+    return left is not None and left.mismatched <= max(32, left.elements // 100)
 
 
 def _are_apart(first: Any, again: Any, tolerance: ToleranceName) -> bool:

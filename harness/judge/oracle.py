@@ -3,7 +3,8 @@
 import copy
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +15,10 @@ from harness.errors import ProblemError
 from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, in_tf32, moved
 from harness.judge.correctness import Expected
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
-from harness.judge.rounding import Operators, coarse
+from harness.judge.rounding import Convolutions, Operators, coarse
 from harness.judge.sampled import at_kept_places
 from harness.judge.tensors import leaves, pieces, storages
+from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
@@ -46,6 +48,7 @@ class Oracle:
         self._double_s = 0.0
         self._same_function = False
         self._by_element = False
+        self._convolves = True
         self.changes_inputs = False
         self.aliases_inputs = False
 
@@ -94,13 +97,16 @@ class Oracle:
         self._by_element = operators.ran and not operators.products | operators.sums
         return found
 
-    def others(self, like: Any, inputs: list[Any], *, seed: int, seconds: float) -> tuple[Any, tuple[Other, ...]]:
+    def others(
+        self, like: Any, inputs: list[Any], *, seed: int, seconds: float, scales: Sequence[float] = SCALES
+    ) -> tuple[Any, tuple[Other, ...]]:
         """Float64's outputs, None where it has none, and what the reference says where its rounding falls otherwise.
 
         For a float32 reference that is float64 with the rounding of float32 at every operator (`Jittered`); where that
         cannot be, or costs too much, the reference as written on inputs moved by steps of their type, if it adds or
-        multiplies elements of one tensor at all. As many samples as `seconds` allow, `FEWEST_OTHERS` at least. `like`
-        is what the reference as written says; samples of another form are left out. `inputs` are not changed.
+        multiplies elements of one tensor at all. By so many units as `scales` say, and as many samples as `seconds`
+        allow, `FEWEST_OTHERS` at least. `like` is what the reference as written says; samples of another form are left
+        out. `inputs` are not changed.
         """
         until = time.process_time() + seconds  # a host that others keep busy leaves as many samples
         if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
@@ -110,13 +116,36 @@ class Oracle:
         if exact is not None and not _same_form(like, exact):
             exact = None
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
-            found = tuple(self._jittered(like, inputs, seed, until))
+            found = tuple(self._jittered(like, inputs, seed, until, scales))
             if found:
                 return exact, found
         mixing = Mixes()
         with mixing:
             self._again(self.model, inputs, seed)
-        return exact, tuple(self._moved(like, inputs, seed, until)) if mixing.found else ()
+        return exact, tuple(self._moved(like, inputs, seed, until, scales)) if mixing.found else ()
+
+    def in_other_class(self, like: Any, inputs: list[Any], *, seed: int) -> Any:
+        """The outputs as they would be written with convolutions in tf32 where these are not, and the other way round.
+
+        PyTorch takes convolutions of float32 in tf32 on a GPU and not on a CPU. On a GPU they are had by telling it
+        not to; on a CPU by float64 with rounded operands, as the dtypes of `like` hold them. None where nothing in the
+        reference is in tf32 on either, and where it cannot be had.
+        """
+        if not self._convolves or not _is_float32([like, inputs, list(self.model.parameters())]):
+            return None
+        on_gpu = self._problem.device.type == "cuda"
+        if not (torch.backends.cudnn.allow_tf32 if on_gpu else self._has_double(inputs)):
+            return None
+        mode = Convolutions(in_tf32=not on_gpu)
+        with _without_tf32(), mode:
+            found = self._again(self.model if on_gpu else self._double, inputs, seed)
+        self._convolves = mode.found
+        return _narrowed(found, like) if mode.found and _same_form(like, found) else None
+
+    @property
+    def precision(self) -> Precision:
+        """That of weights and inputs."""
+        return self._problem.precision
 
     @property
     def affordable(self) -> bool:
@@ -130,6 +159,13 @@ class Oracle:
     def in_float64(self, inputs: list[Any], seed: int) -> Any:
         """The outputs in float64, however long that takes; None where it has none."""
         return self._again(self._double, inputs, seed) if self._made_double() else None
+
+    def off(self, like: Any, inputs: list[Any], *, seed: int) -> float | None:
+        """How far the outputs as written are off float64 in all, as a share of their size; None where it has none."""
+        if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES or not self._has_double(inputs):
+            return None
+        exact = self.in_float64(inputs, seed)
+        return _apart(like, exact) if _same_form(like, exact) else None
 
     def _has_double(self, inputs: list[Any]) -> bool:
         return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
@@ -146,8 +182,10 @@ class Oracle:
                 torch.cuda.empty_cache()
             return None
 
-    def _jittered(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
-        for count, units in enumerate(SCALES):
+    def _jittered(
+        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
+    ) -> Iterator[Other]:
+        for count, units in enumerate(scales):
             if count >= FEWEST_OTHERS and time.process_time() > until:
                 return
             mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
@@ -158,8 +196,10 @@ class Oracle:
             if outputs is not None and _same_form(like, outputs):
                 yield Other(outputs, units)
 
-    def _moved(self, like: Any, inputs: list[Any], seed: int, until: float) -> Iterator[Other]:
-        for count, units in enumerate(SCALES):
+    def _moved(
+        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
+    ) -> Iterator[Other]:
+        for count, units in enumerate(scales):
             if count >= FEWEST_OTHERS and time.process_time() > until:
                 return
             outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed)
@@ -241,8 +281,34 @@ def reference_must_run(
     try:
         return oracle.expected(inputs, seed=seed, calls_before=calls_before, quick=quick)
     except ReferenceRaised as error:
-        where = line_in(title, error.__cause__ or error)
-        raise ProblemError(f"problem {title}: the reference raised on its own inputs{where}: {error}") from error
+        where, precision = line_in(title, error.__cause__ or error), oracle.precision
+        narrow = "" if precision == "fp32" else f"; it runs in {precision}, and may need float32 inside"
+        raise ProblemError(
+            f"problem {title}: the reference raised on its own inputs{where}: {error}{narrow}"
+        ) from error
+
+
+@contextmanager
+def _without_tf32() -> Iterator[None]:
+    """cuDNN's convolutions in all of float32."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+
+
+def _narrowed(value: Any, like: Any) -> Any:
+    """`value` with the dtypes of `like`, which is of its form."""
+    if isinstance(value, torch.Tensor):
+        return value.to(like.dtype)
+    if isinstance(value, dict):
+        return {key: _narrowed(item, like[key]) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_narrowed(item, other) for item, other in zip(value, like, strict=True)]
+        return items if isinstance(value, list) else tuple(items)
+    return value
 
 
 def _doubled(value: Any) -> Any:

@@ -102,16 +102,19 @@ class LoadedProblem:
             ) from error
 
 
+_BEFOREHAND = "lie in its cache on this machine beforehand (HF_HOME)"
 _HUBS = ("transformers", "huggingface_hub", "timm", "diffusers")
 
 
 def _lacking(error: BaseException) -> str:
     """What to do where a package is missing, or weights that a library for a hub looks for; "" for other errors."""
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"; the package {error.name.partition('.')[0]} has to be installed where the harness is"
+        package = error.name.partition(".")[0]
+        models = f", and what it loads of a hub has to {_BEFOREHAND}" if package in _HUBS else ""
+        return f"; the package {package} has to be installed where the harness is{models}"
     places = {part for frame in traceback.extract_tb(error.__traceback__) for part in Path(frame.filename).parts}
     if isinstance(error, OSError) and places & set(_HUBS):
-        return "; weights of a hub have to lie in its cache on this machine beforehand (HF_HOME)"
+        return f"; weights of a hub have to {_BEFOREHAND}"
     return ""
 
 

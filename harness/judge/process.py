@@ -18,6 +18,7 @@ import torch
 
 from harness import logs
 from harness.backends import BACKENDS
+from harness.catalog.hub import hub_environment, models_of
 from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.formats import FORMATS
 from harness.judge.audit import audit
@@ -492,10 +493,13 @@ class JudgeProcess:
         conversation.ask(request, Loaded, seconds=job.settings.timeout_s)
 
     def _policy(self, job: Job) -> Policy:
+        models = models_of(job.problem)
         return Policy(
+            readable=models,
             devices=self._backend.is_gpu,
             limits=job.settings.limits,
             isolation=job.settings.isolation,
+            environment=hub_environment(models),
         )
 
     def _subject(

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from harness.judge.accumulation import EXPLAINED, LEAST, MOVES, InFloat32, scatter, writes_in_place
+from harness.judge.accumulation import CONVOLUTIONS, EXPLAINED, LEAST, MOVES, InFloat32, scatter, writes_in_place
 from harness.judge.tensors import leaves, pieces
 
 _FRACTION_BITS = 52  # of float64
@@ -113,6 +113,24 @@ class OperandsRounded(TorchDispatchMode):
         if isinstance(value, list | tuple):
             return type(value)(self._rounded(item) for item in value)
         return value
+
+
+class Convolutions(TorchDispatchMode):
+    """While it is entered, notes in `found` whether there are any; `in_tf32` rounds their float64 operands to that."""
+
+    def __init__(self, *, in_tf32: bool) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found, self._in_tf32 = False, in_tf32
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func.overloadpacket.__name__ in CONVOLUTIONS:
+            self.found = True
+            if self._in_tf32:
+                bits, _ = COARSE["tf32 or half"]
+                args = (*(rounded(value, bits) for value in args[:2]), *args[2:])
+        return func(*args, **(kwargs or {}))
 
 
 def in_eight_bits(value: torch.Tensor, name: str) -> torch.Tensor:

@@ -36,6 +36,7 @@ from harness.judge.worker_conversation import Conversation
 from harness.sandbox import NotStopped
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
+from harness.transport.configurations import described
 from harness.transport.memory import Arena, CopiedArena, HostArena, device_bytes, element_size, view
 from harness.transport.values import (
     FloatValue,
@@ -140,7 +141,7 @@ class WorkerSubject:
     # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared(self._init_arguments)
+        arguments, arena = self._shared([described(argument) for argument in self._init_arguments])
         seconds, why = self._call_s, ""
         if self._deadlines is not None:
             deadline = self._deadlines.of_construction()

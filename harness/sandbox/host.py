@@ -34,7 +34,8 @@ BASE_SYSTEM = (
     "/nix/store",
     "/run/opengl-driver",
 )
-# What of the starter's environment processes of ours keep: where programs, libraries and devices are, and the locale.
+# What of the starter's environment processes of ours keep: where programs, libraries, devices and files of a hub
+# are, and the locale.
 KEPT_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -44,6 +45,9 @@ KEPT_VARIABLES = (
     "CUDA_DEVICE_ORDER",
     "NVIDIA_VISIBLE_DEVICES",
     "NVIDIA_DRIVER_CAPABILITIES",
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "HF_HUB_OFFLINE",
     "LANG",
     "LC_ALL",
     "TZ",

@@ -7,6 +7,7 @@ from harness.schema.base import Frozen
 Severity = Literal["info", "warn", "reject"]
 JudgeFlag = Literal[
     "reduced-precision",
+    "by-tf32",
     "no-custom-kernel",
     "below-roofline",
     "faster-than-writing",

@@ -22,6 +22,7 @@ import torch
 from harness.errors import ProtocolError
 from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
+from harness.transport.configurations import restored
 from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
 from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of
 from harness.transport.worker_messages import (
@@ -220,9 +221,10 @@ class Server:
         return Attached(base=self._bases[request.arena])
 
     def _construct(self, request: Construct) -> Constructed:
-        arguments = decode(request.arguments, self._tensor_in(request.arena))
+        described = decode(request.arguments, self._tensor_in(request.arena))
 
         def construct() -> Any:
+            arguments = [restored(argument) for argument in described]
             torch.manual_seed(request.seed)
             with torch.no_grad(), self._device:
                 model = self._class(*arguments)

@@ -40,8 +40,8 @@ def timing(**more):
     return Timing(**{**given, **more})
 
 
-def rules(*, floor=FLOOR, profile=None, writes_kernels=True, reduced=0.0, **more):
-    finding = Finding(Correct(trials=9), timing=timing(**more), reduced=reduced)
+def rules(*, floor=FLOOR, profile=None, writes_kernels=True, reduced=0.0, by_tf32=0.0, **more):
+    finding = Finding(Correct(trials=9), timing=timing(**more), reduced=reduced, by_tf32=by_tf32)
     return {flag.rule: flag.severity for flag in doubts(Case(finding, floor, profile, writes_kernels))}
 
 
@@ -117,6 +117,10 @@ def test_a_clock_that_moved_is_named():
 
 def test_an_error_of_half_arithmetic_is_named():
     assert rules(reduced=3e-4) == {"reduced-precision": "warn"}
+
+
+def test_an_error_that_only_tf32_excuses_is_named_where_the_verdict_is_correct():
+    assert rules(by_tf32=3e-4) == {"by-tf32": "info"}
 
 
 def test_a_judgement_without_a_time_is_doubted_for_its_error_and_its_kernels_alone():

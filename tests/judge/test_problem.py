@@ -1,5 +1,7 @@
 """What is missing on this machine is named where a problem cannot be loaded for want of it."""
 
+import sys
+
 import pytest
 import torch
 
@@ -27,6 +29,12 @@ def loaded(source):
 def test_a_package_that_is_missing_is_named():
     with pytest.raises(ProblemError, match="the package no_such_package has to be installed"):
         loaded("import no_such_package.models\n")
+
+
+def test_of_a_package_that_loads_from_a_hub_it_is_said_that_its_files_have_to_be_there_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)  # an import of it raises as if it were not installed
+    with pytest.raises(ProblemError, match=r"package transformers has to be installed .* lie in its cache .*HF_HOME"):
+        loaded("from transformers import AutoModel\n")
 
 
 def test_weights_of_a_hub_that_are_missing_are_called_so():

@@ -1,0 +1,83 @@
+"""What only tf32's slack lets pass is correct and flagged on a CPU as on a GPU, where PyTorch convolves in tf32."""
+
+import pytest
+import torch
+
+from harness.judge.oracle import Oracle
+from harness.judge.problem import load_problem
+from harness.judge.rounding import rounded
+
+SOURCE = """
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = {layer}
+    def forward(self, x):
+        return self.layer(x).relu()
+def get_inputs():
+    return [torch.randn({shape})]
+def get_init_inputs():
+    return []
+"""
+CONVOLUTION = SOURCE.format(layer="nn.Conv2d(16, 24, 3)", shape="4, 16, 20, 20")
+PRODUCT = SOURCE.format(layer="nn.Linear(256, 64)", shape="64, 256")
+
+
+def candidate(source, change):
+    """The reference with the operands of its layer changed."""
+    problem = load_problem("test", source, device=torch.device("cpu"))
+
+    def build(seed):
+        model = problem.model(seed, [])
+        with torch.no_grad():
+            model.layer.weight.copy_(change(model.layer.weight))
+        return lambda x: model(change(x))
+
+    return build
+
+
+def in_tf32(value):
+    return rounded(value.detach().double(), 10).float()
+
+
+def in_bfloat16(value):
+    return value.detach().bfloat16().float()
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_convolution_in_tf32_is_correct_on_a_cpu_and_flagged(judge_function, timed):
+    found = judge_function(CONVOLUTION, candidate(CONVOLUTION, in_tf32), models=True, timed=timed)
+    assert found.verdict.kind == "correct", found.verdict
+    assert found.by_tf32 > 1e-4
+    assert found.reduced == 0
+
+
+def test_a_convolution_in_bfloat16_is_wrong(judge_function):
+    assert judge_function(CONVOLUTION, candidate(CONVOLUTION, in_bfloat16), models=True).verdict.kind == "wrong"
+
+
+def test_a_product_in_tf32_has_no_such_slack(judge_function):
+    found = judge_function(PRODUCT, candidate(PRODUCT, in_tf32), models=True)
+    assert found.verdict.kind == "wrong" or found.reduced
+    assert found.by_tf32 == 0
+
+
+def test_a_convolution_in_float32_is_not_flagged(judge_function):
+    found = judge_function(CONVOLUTION, candidate(CONVOLUTION, lambda value: value.detach()), models=True)
+    assert (found.verdict.kind, found.by_tf32) == ("correct", 0.0)
+
+
+@pytest.mark.parametrize(("source", "there"), [(CONVOLUTION, True), (PRODUCT, False)])
+def test_the_reference_in_tf32_differs_as_tf32_does_where_it_convolves(source, there):
+    problem = load_problem("test", source, device=torch.device("cpu"))
+    oracle = Oracle(problem, [], 3)
+    inputs = problem.draw(1)
+    expected = oracle.expected(inputs)
+    other = oracle.in_other_class(expected.like, inputs, seed=0)
+    assert (other is not None) == there
+    if there:
+        off = float((other - expected.like).abs().mean() / expected.like.abs().mean())
+        assert other.dtype == torch.float32
+        assert 5e-5 < off < 1e-3
