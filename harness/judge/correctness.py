@@ -20,6 +20,7 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -412,26 +413,70 @@ class _Scale:
     """How large the expected values and the reference's own errors are, where both are finite.
 
     `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
-    written, `reference_square` the sum of its squares.
+    written, `reference_square` the sum of its squares; `largest` is the largest |exact|.
     """
 
     mean: float = 0.0
     square: float = 0.0
     reference_error: float = 0.0
     reference_square: float = 0.0
+    largest: float = 0.0
 
 
 def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float) -> _Scale:
-    found = _measured(like, exact, precision, math.inf, 0.0)
     most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
+    found, upto = _measured(like, exact, precision), _largest_of_the_small(exact)
+    if found.largest > upto:
+        small = _measured(like, exact, precision, upto=upto)
+        if small.reference_square <= MOST_OWN_ERROR_OF_SMALL**2 * small.square:
+            found = replace(found, mean=small.mean, reference_error=small.reference_error)
+        else:
+            upto = math.inf
     if found.reference_error <= most * found.mean:
         return found
-    capped = _measured(like, exact, precision, most, found.mean)
+    capped = _measured(like, exact, precision, most, found.mean, upto)
     return replace(found, reference_error=capped.reference_error)
 
 
-def _measured(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, most: float, mean: float) -> _Scale:
-    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none."""
+GAP = 2.0**10
+"""Where the sizes of an output lie in two groups so many times apart the larger ones are marks, such as the -1e9 of a
+mask, and say nothing of how far the smaller ones may be off."""
+FEWEST_SMALL, SMALL_SHARE, _SAMPLED = 100, 0.01, 1 << 12
+"""What is smaller is a group where it is so many elements and this share of some random ones."""
+MOST_OWN_ERROR_OF_SMALL = 0.05
+"""And where the reference's own error is less than this share of it: else it is what rounding leaves of larger ones."""
+
+
+def _largest_of_the_small(exact: torch.Tensor) -> float:
+    """How large elements are that tell what an output's size is; infinite where all do."""
+    sampled = exact.numel() > _SAMPLED
+    if sampled:
+        chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
+        at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
+        exact = exact[torch.unravel_index(at, exact.shape)]
+    sizes = exact.detach().reshape(-1).double().abs()
+    sizes = sizes[sizes.isfinite() & (sizes > 0)].sort().values
+    least = max(1 if sampled else FEWEST_SMALL, math.ceil(SMALL_SHARE * len(sizes)))
+    if len(sizes) < max(2, least):
+        return math.inf
+    apart = (sizes[least:] > GAP * sizes[least - 1 : -1]).nonzero()
+    if len(apart):
+        return float(sizes[least - 1 + int(apart[0])]) * math.sqrt(GAP)
+    return float(sizes[-1]) * GAP if sampled else math.inf
+
+
+def _measured(
+    like: torch.Tensor,
+    exact: torch.Tensor,
+    precision: torch.dtype,
+    most: float = math.inf,
+    mean: float = 0.0,
+    upto: float = math.inf,
+) -> _Scale:
+    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none.
+
+    Elements larger than `upto` are left out.
+    """
     total, count, found = 0.0, like.numel(), _Scale()
     has_error = like.data_ptr() != exact.data_ptr()
     for _, (right, written) in pieces(exact, like, limit=_CHUNK):
@@ -443,6 +488,12 @@ def _measured(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, m
             want, error = want.masked_fill(~finite, 0.0), error.masked_fill(~finite, 0.0)
             size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
             count -= int((~finite).sum())
+        found.largest = max(found.largest, float(want.abs().max()))
+        if math.isfinite(upto):
+            small = want.abs() <= upto
+            want, error = want.masked_fill(~small, 0.0), error.masked_fill(~small, 0.0)
+            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
+            count -= int((~small).sum())
         if math.isfinite(most):
             widest = float(error.masked_fill(error > most * (want.abs() + mean), 0.0).max())
         total += size
