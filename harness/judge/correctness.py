@@ -116,17 +116,22 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
 
 def all_finite(value: Any) -> bool:
     """Whether every floating or complex tensor in a nested value is finite throughout."""
+    return not_finite(value) == 0
+
+
+def not_finite(value: Any) -> int:
+    """How many elements of floating and complex tensors in a nested value, and how many floats, are not finite."""
     if isinstance(value, torch.Tensor):
         if not (value.is_floating_point() or value.is_complex()):
-            return True
+            return 0
         small = value.element_size() == 1  # of an 8-bit float torch does not say whether it is finite
         chunks = (chunk for _, (chunk,) in pieces(value, limit=_CHUNK))
-        return all(bool((chunk.float() if small else chunk).isfinite().all()) for chunk in chunks)
+        return sum(int((~(chunk.float() if small else chunk).isfinite()).sum()) for chunk in chunks)
     if isinstance(value, dict):
-        return all(all_finite(item) for item in value.values())
+        return sum(not_finite(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return all(all_finite(item) for item in value)
-    return not isinstance(value, float) or math.isfinite(value)
+        return sum(not_finite(item) for item in value)
+    return int(isinstance(value, float) and not math.isfinite(value))
 
 
 _Pair = tuple[Any, Any, Any, tuple[Any, ...], str]
