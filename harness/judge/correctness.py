@@ -49,12 +49,14 @@ class Expected:
     `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
     largest error over its mean size in earlier trials, for where `exact` cannot tell. `others`: what the reference
     says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`.
+    `left`: what the arguments hold after a call, of a reference that changes them.
     """
 
     like: Any
     exact: Any
     known_relative: float = 0.0
     others: tuple[Other, ...] = ()
+    left: "Expected | None" = None
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,9 @@ e times as many: of a round after r others 320 / max(r, 10), besides the last. A
 in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
 MARKED = 3
 """Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
-RANDOM_VERIFIED = 2
-"""Of references that draw random numbers so many: all calls before one have to be made again for it."""
+UNSTABLE_VERIFIED = 2
+"""Where rounding decides on outputs so many of a round, since each takes long: a candidate that leaves out a twentieth
+of its calls passes one time in three. As many in the rounds of a quick measurement as in ten."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
@@ -319,7 +320,7 @@ class _Case:
         self.stage = "load"
         self._oracle = None  # one set of weights in memory at a time
         parameters = self._candidate.construct(self._seeds[index])
-        self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
+        self._oracle = Oracle(self._problem, self._arguments, self._seeds[index], random=self._audit.random)
         self._weights = index
         alike = self._oracle.shapes() == parameters
         if self._by_name is not None and (not alike or self._candidate.weights == self._by_name):
@@ -806,8 +807,10 @@ class _Case:
 
     def _choose(self, calls: int, rounds: int, *, least: int = MIN_ROUNDS) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
-        few = self._audit.random or any(self._unstable.values())  # of which each takes long to verify
-        others = RANDOM_VERIFIED if few else verified_calls(calls, rounds, least)
+        if any(self._unstable.values()):
+            others = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / least)
+        else:
+            others = verified_calls(calls, rounds, least)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
     def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
