@@ -376,6 +376,7 @@ class _Case:
         try:
             if not contents.large:
                 self._check_memory(sets, contents, kind)
+            self._check_left(sets.arguments(0), expected, kind)
             self._check_aliases(sets, outputs, kind)
             found = self._hold_all(outputs, expected, asked)
         except _WrongAnswer as answer:
@@ -468,6 +469,14 @@ class _Case:
         if not self._oracle.changes_inputs and not sets.unchanged(slot, self._inputs(contents, sets, slot)):
             detail = "changed its inputs in place, which the reference does not"
             raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial))
+
+    def _check_left(self, arguments: list[Any], expected: Expected, trial: str) -> None:
+        """Hold what a call left in its arguments against what the reference left there, where it changes them."""
+        found = None if expected.left is None else compare(arguments, expected.left, self._tolerance)
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            named = found.detail[:_DETAIL].replace("output[", "input[", 1)
+            detail = f"left its inputs otherwise than the reference does, {named}"
+            raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial, mismatch=found.mismatch))
 
     def _check_aliases(self, sets: InputSets, outputs: list[Any], trial: str) -> None:
         assert self._oracle is not None
@@ -857,6 +866,7 @@ class _Case:
     def _verify_round(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
         assert self._oracle is not None
         assert self._sets is not None
+        left = self._left_in(written) if self._oracle.changes_inputs else {}
         outputs = subject.outputs(list(written))
         self._check_aliases(self._sets, outputs, "timed")
         if self._tight:  # what is compared was copied
@@ -875,11 +885,22 @@ class _Case:
             asked_of = _Asked(of.kind, again, seed, timed=True)
             if expected.exact is expected.like:  # elsewhere its own error is at hand
                 expected = replace(expected, known_relative=known)
+            if call in left:
+                self._check_left(left.pop(call), expected, "timed")
             found = self._hold(output, expected, asked_of)
             if call == asked:
                 self._ask_rounding(found, output, expected, again, of.kind, "timed")
             of.contents.forget()
             del expected, inputs
+
+    def _left_in(self, written: dict[int, Written]) -> dict[int, list[Any]]:
+        """Copies of what calls left in their arguments. On the host nothing of the subject's runs as they are made."""
+        assert self._sets is not None
+        sets = self._sets
+        return {
+            call: [value.clone() if isinstance(value, torch.Tensor) else value for value in sets.arguments(of.slot)]
+            for call, of in written.items()
+        }
 
     # ---- housekeeping ------------------------------------------------------------------------------------------
 
