@@ -22,7 +22,7 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 import math
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -47,14 +47,15 @@ class Expected:
     """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
 
     `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
-    largest error over its mean size in earlier trials, for where `exact` cannot tell. `others`: what the reference
+    largest error over its mean size in earlier trials, for where `exact` cannot tell, of each output, or one of all.
+    What one output is off by says nothing of another. `others`: what the reference
     says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`.
     `left`: what the arguments hold after a call, of a reference that changes them.
     """
 
     like: Any
     exact: Any
-    known_relative: float = 0.0
+    known_relative: tuple[float, ...] = ()
     others: tuple[Other, ...] = ()
     left: "Expected | None" = None
 
@@ -67,6 +68,7 @@ class Agreement:
     where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
     float32 where it is larger than float32 arithmetic explains (see `_reduced`). `unstable` is the share of an output's
     elements that rounding alone moves so far that nothing can be told of them, where `Expected.others` were given.
+    `own` is `reference_relative` of each output; of several comparisons it is none.
     """
 
     relative: float = 0.0
@@ -75,6 +77,7 @@ class Agreement:
     spread: float = 0.0
     reduced: float = 0.0
     unstable: float = 0.0
+    own: tuple[float, ...] = field(default=(), compare=False)
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
@@ -107,13 +110,23 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
             return unlike
         assert not isinstance(pair, Disagreement)
         pairs.append(pair)
-    terms = _Terms(tolerance, expected.known_relative, tuple(other.units for other in expected.others))
-    for one in pairs:
+    units = tuple(other.units for other in expected.others)
+    own: list[float] = []
+    for place, one in enumerate(pairs):
+        terms = _Terms(tolerance, known_of(expected.known_relative, place), units)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
-    return agreement
+        own.append(found.reference_relative)
+    return replace(agreement, own=tuple(own))
+
+
+def known_of(known_relative: tuple[float, ...], place: int) -> float:
+    """Of `Expected.known_relative` that of the output at a place."""
+    if len(known_relative) == 1:
+        return known_relative[0]
+    return known_relative[place] if place < len(known_relative) else 0.0
 
 
 def all_finite(value: Any) -> bool:
@@ -297,12 +310,13 @@ def _compare_values(
     of = _scale(like, exact, precision, rtol)
     base = of.mean if terms.tolerance == "scaled" else 1.0
     error = max(of.reference_error, terms.known_relative * of.mean)
-    slack = min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + rtol * of.mean)
+    slack = _slack(error, rtol * of.mean)
+    large = 0.0 if of.whole is None else rtol * of.whole.mean + _slack(of.whole.reference_error, rtol * of.whole.mean)
     limit = _CHUNK // parts * parts
     movable = Movable(rtol, of.mean, tuple(zip(others, terms.units, strict=True)))
     if others:
         movable.look(like, exact, precision, limit)
-    tally = _Tally(rtol, rtol * base + slack, parts)
+    tally = _Tally(rtol, rtol * base + slack, parts, upto=of.upto, large=large)
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *others, limit=limit):
         want = want.to(precision)
         further = movable.allowance(want, [written, *rest]) if rest else None
@@ -323,6 +337,10 @@ def _compare_values(
     if parts == 2:
         name, index = f"{name}.{('real', 'imag')[index[-1]]}", index[:-1]
     return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
+
+
+def _slack(error: float, tolerance: float) -> float:
+    return min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + tolerance)
 
 
 REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
@@ -375,6 +393,8 @@ class _Tally:
     largest: float = 0.0
     widest: float = 0.0
     square: float = 0.0
+    upto: float = math.inf
+    large: float = 0.0
 
     def add(
         self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
@@ -412,6 +432,8 @@ class _Tally:
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)
+        if math.isfinite(self.upto):  # what is larger may be off by what is usual of all
+            allowed += (want.abs() > self.upto).to(allowed.dtype).mul_(self.large)
         return allowed if further is None else allowed.add_(further)
 
 
@@ -421,6 +443,7 @@ class _Scale:
 
     `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
     written, `reference_square` the sum of its squares; `largest` is the largest |exact|.
+    Elements larger than `upto` do not count for `mean` and `reference_error`, and may be off by what `whole` says.
     """
 
     mean: float = 0.0
@@ -428,21 +451,25 @@ class _Scale:
     reference_error: float = 0.0
     reference_square: float = 0.0
     largest: float = 0.0
+    upto: float = math.inf
+    whole: "_Scale | None" = None
 
 
 def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float) -> _Scale:
     most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
-    found, upto = _measured(like, exact, precision), _largest_of_the_small(exact)
+
+    def capped(upto: float) -> _Scale:
+        found = _measured(like, exact, precision, upto=upto)
+        if found.reference_error <= most * found.mean:
+            return found
+        return replace(found, reference_error=_measured(like, exact, precision, most, found.mean, upto).reference_error)
+
+    found, upto = capped(math.inf), _largest_of_the_small(exact)
     if found.largest > upto:
-        small = _measured(like, exact, precision, upto=upto)
+        small = capped(upto)
         if small.reference_square <= MOST_OWN_ERROR_OF_SMALL**2 * small.square:
-            found = replace(found, mean=small.mean, reference_error=small.reference_error)
-        else:
-            upto = math.inf
-    if found.reference_error <= most * found.mean:
-        return found
-    capped = _measured(like, exact, precision, most, found.mean, upto)
-    return replace(found, reference_error=capped.reference_error)
+            return replace(found, mean=small.mean, reference_error=small.reference_error, upto=upto, whole=found)
+    return found
 
 
 GAP = 2.0**10

@@ -23,6 +23,7 @@ from harness.judge.correctness import (
     Disagreement,
     Expected,
     compare,
+    known_of,
     not_finite,
 )
 from harness.judge.failure import RaceFound, SubjectFailed
@@ -244,7 +245,9 @@ class _Case:
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
         self._own = {one.kind: one for one in audit.own_errors}
-        self._known_relative = {kind: min(one.relative, MOST_KNOWN_ERROR) for kind, one in self._own.items()}
+        self._known_relative: dict[str, tuple[float, ...]] = {
+            kind: (min(one.relative, MOST_KNOWN_ERROR),) for kind, one in self._own.items()
+        }
         self._oracles: set[OracleName] = set()
         self._used_own: dict[str, float] = {}
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
@@ -365,7 +368,7 @@ class _Case:
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
         if expected.exact is expected.like:
-            expected = replace(expected, known_relative=self._known_relative.get(kind, 0.0))
+            expected = replace(expected, known_relative=self._known_relative.get(kind, ()))
             own = self._own.get(kind)
             self._oracles.add(own.oracle if own else "as-written")
             self._used_own[kind] = own.relative if own else 0.0
@@ -615,8 +618,8 @@ class _Case:
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
-        known = max(self._known_relative.get(asked.kind, 0.0), found.reference_relative)
-        self._known_relative[asked.kind] = known
+        known = self._known_relative.get(asked.kind, ())
+        self._known_relative[asked.kind] = tuple(max(known_of(known, at), own) for at, own in enumerate(found.own))
         self._agreement = self._agreement | found
         return found
 
@@ -673,7 +676,7 @@ class _Case:
                 return None
             doubted = replace(expected, others=others)
             if exact is not None:
-                doubted = replace(doubted, exact=exact, known_relative=0.0)
+                doubted = replace(doubted, exact=exact, known_relative=())
             again = compare(*at_kept_places(output, doubted), self._tolerance)
             if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
                 break
@@ -880,7 +883,7 @@ class _Case:
             expected = reference_must_run(
                 self._oracle, inputs, self._problem.title, seed=seed, calls_before=before, quick=True
             )
-            known = self._known_relative.get(of.kind, 0.0)
+            known = self._known_relative.get(of.kind, ())
             again = partial(self._inputs, of.contents, self._sets, of.slot)
             asked_of = _Asked(of.kind, again, seed, timed=True)
             if expected.exact is expected.like:  # elsewhere its own error is at hand

@@ -393,3 +393,14 @@ def test_heavy_tails_are_of_one_size(chunk):
     exact = torch.randn(2000, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).exp().pow(3)
     like = exact.float()
     assert isinstance(held(like + 5e-5 * float(exact.mean()), like, exact), Agreement)
+
+
+def test_what_one_output_was_off_by_widens_no_other():
+    like = (torch.rand(500), torch.rand(500))
+    wrong = (torch.zeros(500), like[1])
+    assert isinstance(compare(wrong, Expected(like, like, known_relative=(5.0,))), Agreement)  # one of all
+    found = compare(wrong, Expected(like, like, known_relative=(0.0, 5.0)))
+    assert found.mismatch.output == "output[0]"
+    exact = tuple(value.double() * (1 + 1e-6 * place) for place, value in enumerate(like))
+    agreement = compare(like, Expected(like, exact))
+    assert agreement.own[0] == 0.0 < agreement.own[1]
