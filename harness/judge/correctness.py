@@ -20,8 +20,9 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import torch
@@ -46,15 +47,18 @@ class Expected:
     """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
 
     `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
-    largest error over its mean size in earlier trials, for where `exact` cannot tell. `others`: what the reference
-    says where its rounding falls otherwise, once that was asked; of the structure and the shapes of `like`. Of more
-    than `NEAREST_FAR` units they say what elements may be that the others did not move.
+    largest error over its mean size in earlier trials, for where `exact` cannot tell, of each output, or one of all.
+    What one output is off by says nothing of another. `others`: what the reference says where its rounding falls
+    otherwise, once that was asked; of the structure and the shapes of `like`. Of more than `NEAREST_FAR` units they say
+    what elements may be that the others did not move. `left`: what the arguments hold after a call, of a reference
+    that changes them.
     """
 
     like: Any
     exact: Any
-    known_relative: float = 0.0
+    known_relative: tuple[float, ...] = ()
     others: tuple[Other, ...] = ()
+    left: "Expected | None" = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Agreement:
     where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
     float32 where it is larger than float32 arithmetic explains (see `_reduced`). `unstable` is the share of an output's
     elements that rounding alone moves so far that nothing can be told of them, where `Expected.others` were given.
+    `own` is `reference_relative` of each output; of several comparisons it is none.
     """
 
     relative: float = 0.0
@@ -73,6 +78,7 @@ class Agreement:
     spread: float = 0.0
     reduced: float = 0.0
     unstable: float = 0.0
+    own: tuple[float, ...] = field(default=(), compare=False)
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
@@ -106,28 +112,43 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
         if broken is not None:
             return Disagreement(*broken)
         pairs.append(pair)
-    terms = _Terms(tolerance, expected.known_relative, tuple(other.units for other in expected.others))
-    for one in pairs:
+    units = tuple(other.units for other in expected.others)
+    own: list[float] = []
+    for place, one in enumerate(pairs):
+        terms = _Terms(tolerance, known_of(expected.known_relative, place), units)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
-    return agreement
+        own.append(found.reference_relative)
+    return replace(agreement, own=tuple(own))
+
+
+def known_of(known_relative: tuple[float, ...], place: int) -> float:
+    """Of `Expected.known_relative` that of the output at a place."""
+    if len(known_relative) == 1:
+        return known_relative[0]
+    return known_relative[place] if place < len(known_relative) else 0.0
 
 
 def all_finite(value: Any) -> bool:
     """Whether every floating or complex tensor in a nested value is finite throughout."""
+    return not_finite(value) == 0
+
+
+def not_finite(value: Any) -> int:
+    """How many elements of floating and complex tensors in a nested value, and how many floats, are not finite."""
     if isinstance(value, torch.Tensor):
         if not (value.is_floating_point() or value.is_complex()):
-            return True
+            return 0
         small = value.element_size() == 1  # of an 8-bit float torch does not say whether it is finite
         chunks = (chunk for _, (chunk,) in pieces(value, limit=_CHUNK))
-        return all(bool((chunk.float() if small else chunk).isfinite().all()) for chunk in chunks)
+        return sum(int((~(chunk.float() if small else chunk).isfinite()).sum()) for chunk in chunks)
     if isinstance(value, dict):
-        return all(all_finite(item) for item in value.values())
+        return sum(not_finite(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return all(all_finite(item) for item in value)
-    return not isinstance(value, float) or math.isfinite(value)
+        return sum(not_finite(item) for item in value)
+    return int(isinstance(value, float) and not math.isfinite(value))
 
 
 _T = TypeVar("_T")
@@ -270,14 +291,15 @@ def _compare_values(
     of = _scale(like, exact, precision, rtol)
     base = of.mean if terms.tolerance == "scaled" else 1.0
     error = max(of.reference_error, terms.known_relative * of.mean)
-    slack = min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + rtol * of.mean)
+    slack = _slack(error, rtol * of.mean)
+    large = 0.0 if of.whole is None else rtol * of.whole.mean + _slack(of.whole.reference_error, rtol * of.whole.mean)
     limit = _CHUNK // parts * parts
     near, far = terms.split(others)
     units = (units for units in terms.units if units <= NEAREST_FAR)
     movable = Movable(rtol, of.mean, tuple(zip(near, units, strict=True)))
     if near:
         movable.look(like, exact, precision, limit)
-    tally = _Tally(rtol, rtol * base + slack, parts)
+    tally = _Tally(rtol, rtol * base + slack, parts, upto=of.upto, large=large)
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
         want = want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
@@ -298,6 +320,10 @@ def _compare_values(
     if parts == 2:
         name, index = f"{name}.{('real', 'imag')[index[-1]]}", index[:-1]
     return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
+
+
+def _slack(error: float, tolerance: float) -> float:
+    return min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + tolerance)
 
 
 REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
@@ -352,6 +378,8 @@ class _Tally:
     largest: float = 0.0
     widest: float = 0.0
     square: float = 0.0
+    upto: float = math.inf
+    large: float = 0.0
 
     def add(
         self,
@@ -407,6 +435,8 @@ class _Tally:
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)
+        if math.isfinite(self.upto):  # what is larger may be off by what is usual of all
+            allowed += (want.abs() > self.upto).to(allowed.dtype).mul_(self.large)
         return allowed if further is None else allowed.add_(further)
 
 
@@ -415,26 +445,75 @@ class _Scale:
     """How large the expected values and the reference's own errors are, where both are finite.
 
     `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
-    written, `reference_square` the sum of its squares.
+    written, `reference_square` the sum of its squares; `largest` is the largest |exact|.
+    Elements larger than `upto` do not count for `mean` and `reference_error`, and may be off by what `whole` says.
     """
 
     mean: float = 0.0
     square: float = 0.0
     reference_error: float = 0.0
     reference_square: float = 0.0
+    largest: float = 0.0
+    upto: float = math.inf
+    whole: "_Scale | None" = None
 
 
 def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float) -> _Scale:
-    found = _measured(like, exact, precision, math.inf, 0.0)
     most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
-    if found.reference_error <= most * found.mean:
-        return found
-    capped = _measured(like, exact, precision, most, found.mean)
-    return replace(found, reference_error=capped.reference_error)
+
+    def capped(upto: float) -> _Scale:
+        found = _measured(like, exact, precision, upto=upto)
+        if found.reference_error <= most * found.mean:
+            return found
+        return replace(found, reference_error=_measured(like, exact, precision, most, found.mean, upto).reference_error)
+
+    found, upto = capped(math.inf), _largest_of_the_small(exact)
+    if found.largest > upto:
+        small = capped(upto)
+        if small.reference_square <= MOST_OWN_ERROR_OF_SMALL**2 * small.square:
+            return replace(found, mean=small.mean, reference_error=small.reference_error, upto=upto, whole=found)
+    return found
 
 
-def _measured(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, most: float, mean: float) -> _Scale:
-    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none."""
+GAP = 2.0**10
+"""Where the sizes of an output lie in two groups so many times apart the larger ones are marks, such as the -1e9 of a
+mask, and say nothing of how far the smaller ones may be off."""
+FEWEST_SMALL, SMALL_SHARE, _SAMPLED = 100, 0.01, 1 << 12
+"""What is smaller is a group where it is so many elements and this share of some random ones."""
+MOST_OWN_ERROR_OF_SMALL = 0.05
+"""And where the reference's own error is less than this share of it: else it is what rounding leaves of larger ones."""
+
+
+def _largest_of_the_small(exact: torch.Tensor) -> float:
+    """How large elements are that tell what an output's size is; infinite where all do."""
+    sampled = exact.numel() > _SAMPLED
+    if sampled:
+        chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
+        at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
+        exact = exact[torch.unravel_index(at, exact.shape)]
+    sizes = exact.detach().reshape(-1).double().abs()
+    sizes = sizes[sizes.isfinite() & (sizes > 0)].sort().values
+    least = max(1 if sampled else FEWEST_SMALL, math.ceil(SMALL_SHARE * len(sizes)))
+    if len(sizes) < max(2, least):
+        return math.inf
+    apart = (sizes[least:] > GAP * sizes[least - 1 : -1]).nonzero()
+    if len(apart):
+        return float(sizes[least - 1 + int(apart[0])]) * math.sqrt(GAP)
+    return float(sizes[-1]) * GAP if sampled else math.inf
+
+
+def _measured(
+    like: torch.Tensor,
+    exact: torch.Tensor,
+    precision: torch.dtype,
+    most: float = math.inf,
+    mean: float = 0.0,
+    upto: float = math.inf,
+) -> _Scale:
+    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none.
+
+    Elements larger than `upto` are left out.
+    """
     total, count, found = 0.0, like.numel(), _Scale()
     has_error = like.data_ptr() != exact.data_ptr()
     for _, (right, written) in pieces(exact, like, limit=_CHUNK):
@@ -446,6 +525,12 @@ def _measured(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, m
             want, error = want.masked_fill(~finite, 0.0), error.masked_fill(~finite, 0.0)
             size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
             count -= int((~finite).sum())
+        found.largest = max(found.largest, float(want.abs().max()))
+        if math.isfinite(upto):
+            small = want.abs() <= upto
+            want, error = want.masked_fill(~small, 0.0), error.masked_fill(~small, 0.0)
+            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
+            count -= int((~small).sum())
         if math.isfinite(most):
             widest = float(error.masked_fill(error > most * (want.abs() + mean), 0.0).max())
         total += size

@@ -23,8 +23,9 @@ from harness.judge.correctness import (
     Agreement,
     Disagreement,
     Expected,
-    all_finite,
     compare,
+    known_of,
+    not_finite,
 )
 from harness.judge.criteria import Call, Evidence, first_broken
 from harness.judge.failure import RaceFound, SubjectFailed
@@ -76,8 +77,9 @@ e times as many: of a round after r others 320 / max(r, 10), besides the last. A
 in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
 MARKED = 3
 """Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
-RANDOM_VERIFIED = 2
-"""Of references that draw random numbers so many: all calls before one have to be made again for it."""
+UNSTABLE_VERIFIED = 2
+"""Where rounding decides on outputs so many of a round, since each takes long: a candidate that leaves out a twentieth
+of its calls passes one time in three. As many in the rounds of a quick measurement as in ten."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
@@ -250,7 +252,9 @@ class _Case:
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
         self._own = {one.kind: one for one in audit.own_errors}
-        self._known_relative = {kind: min(one.relative, MOST_KNOWN_ERROR) for kind, one in self._own.items()}
+        self._known_relative: dict[str, tuple[float, ...]] = {
+            kind: (min(one.relative, MOST_KNOWN_ERROR),) for kind, one in self._own.items()
+        }
         self._oracles: set[OracleName] = set()
         self._used_own: dict[str, float] = {}
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
@@ -270,6 +274,7 @@ class _Case:
         self._together: bool | None = None
         self._tight = False
         self._mostly_one_value = False
+        self._not_finite = 0
         self.stage: Stage = "load"
         self.kind = "nominal"
         self.phases_s: dict[str, float] = {}
@@ -326,7 +331,7 @@ class _Case:
         self.stage = "load"
         self._oracle = None  # one set of weights in memory at a time
         parameters = self._candidate.construct(self._seeds[index])
-        self._oracle = Oracle(self._problem, self._arguments, self._seeds[index])
+        self._oracle = Oracle(self._problem, self._arguments, self._seeds[index], random=self._audit.random)
         self._weights = index
         alike = self._oracle.shapes() == parameters
         if self._by_name is not None and (not alike or self._candidate.weights == self._by_name):
@@ -371,7 +376,7 @@ class _Case:
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
         if expected.exact is expected.like:
-            expected = replace(expected, known_relative=self._known_relative.get(kind, 0.0))
+            expected = replace(expected, known_relative=self._known_relative.get(kind, ()))
             own = self._own.get(kind)
             self._oracles.add(own.oracle if own else "as-written")
             self._used_own[kind] = own.relative if own else 0.0
@@ -382,6 +387,7 @@ class _Case:
         try:
             if not contents.large:
                 self._check_memory(sets, contents, kind)
+            self._check_left(sets.arguments(0), expected, kind)
             self._check_aliases(sets, outputs, kind)
             found = self._hold_all(outputs, expected, asked)
         except _WrongAnswer as answer:
@@ -436,16 +442,21 @@ class _Case:
         return Together(draw)
 
     def _expected(self, contents: Contents, sets: InputSets, kind: str, seed: int) -> Expected | None:
-        """What the reference says; None where a stressed trial is none because it raises or overflows."""
+        """What the reference says; None where a stressed trial is none because it raises or overflows.
+
+        What it fills in as infinite, under a mask, is so in nominal trials too.
+        """
         assert self._oracle is not None
         inputs = self._inputs(contents, sets, 0)
         if kind == "nominal":
-            return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+            expected = reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+            self._not_finite = not_finite(expected.like)
+            return expected
         try:
             expected = self._oracle.expected(inputs, seed=seed)
         except ReferenceRaised:
             return None
-        return expected if all_finite(expected.like) else None
+        return expected if not_finite(expected.like) <= self._not_finite else None
 
     def _inputs(self, contents: Contents, sets: InputSets, slot: int) -> list[Any]:
         """What a slot was given: drawn again, or large ones where they were written. Never from shared memory."""
@@ -463,6 +474,14 @@ class _Case:
 
     def _check_memory(self, sets: InputSets, contents: Contents, trial: str, slot: int = 0) -> None:
         self._hold_to_criteria("memory", sets, trial, slot=slot, inputs=lambda: self._inputs(contents, sets, slot))
+
+    def _check_left(self, arguments: list[Any], expected: Expected, trial: str) -> None:
+        """Hold what a call left in its arguments against what the reference left there, where it changes them."""
+        found = None if expected.left is None else compare(arguments, expected.left, self._tolerance)
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            named = found.detail[:_DETAIL].replace("output[", "input[", 1)
+            detail = f"left its inputs otherwise than the reference does, {named}"
+            raise _WrongAnswer(Wrong(reason="inputs-changed", detail=detail, trial=trial, mismatch=found.mismatch))
 
     def _check_aliases(self, sets: InputSets, outputs: list[Any], trial: str) -> None:
         self._hold_to_criteria("outputs", sets, trial, outputs=outputs)
@@ -620,8 +639,8 @@ class _Case:
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
         if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
             found = replace(found, spread=0.0, reduced=0.0)
-        known = max(self._known_relative.get(asked.kind, 0.0), found.reference_relative)
-        self._known_relative[asked.kind] = known
+        known = self._known_relative.get(asked.kind, ())
+        self._known_relative[asked.kind] = tuple(max(known_of(known, at), own) for at, own in enumerate(found.own))
         self._agreement = self._agreement | found
         return found
 
@@ -735,7 +754,7 @@ class _Case:
                 return None
             doubted = replace(expected, others=others)
             if exact is not None:
-                doubted = replace(doubted, exact=exact, known_relative=0.0)
+                doubted = replace(doubted, exact=exact, known_relative=())
             again = compare(*at_kept_places(output, doubted), self._tolerance)
             if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
                 break
@@ -754,7 +773,7 @@ class _Case:
         exact, others = asked.others
         doubted = replace(expected, others=(*others, *asked.further))
         if exact is not None:
-            doubted = replace(doubted, exact=exact, known_relative=0.0)
+            doubted = replace(doubted, exact=exact, known_relative=())
         again = compare(*at_kept_places(output, doubted), self._tolerance)
         return again if isinstance(again, Agreement) else found
 
@@ -895,8 +914,10 @@ class _Case:
 
     def _choose(self, calls: int, rounds: int, *, least: int = MIN_ROUNDS) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
-        few = self._audit.random or any(self._unstable.values())  # of which each takes long to verify
-        others = RANDOM_VERIFIED if few else verified_calls(calls, rounds, least)
+        if any(self._unstable.values()):
+            others = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / least)
+        else:
+            others = verified_calls(calls, rounds, least)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
     def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
@@ -943,6 +964,7 @@ class _Case:
     def _verify_round(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
         assert self._oracle is not None
         assert self._sets is not None
+        left = self._left_in(written) if self._oracle.changes_inputs else {}
         outputs = subject.outputs(list(written))
         self._check_aliases(self._sets, outputs, "timed")
         if self._tight:  # what is compared was copied
@@ -956,16 +978,27 @@ class _Case:
             expected = reference_must_run(
                 self._oracle, inputs, self._problem.title, seed=seed, calls_before=before, quick=True
             )
-            known = self._known_relative.get(of.kind, 0.0)
+            known = self._known_relative.get(of.kind, ())
             again = partial(self._inputs, of.contents, self._sets, of.slot)
             asked_of = _Asked(of.kind, again, seed, timed=True)
             if expected.exact is expected.like:  # elsewhere its own error is at hand
                 expected = replace(expected, known_relative=known)
+            if call in left:
+                self._check_left(left.pop(call), expected, "timed")
             found = self._hold(output, expected, asked_of)
             if call == asked:
                 self._ask_rounding(found, output, expected, again, of.kind, "timed")
             of.contents.forget()
             del expected, inputs
+
+    def _left_in(self, written: dict[int, Written]) -> dict[int, list[Any]]:
+        """Copies of what calls left in their arguments. On the host nothing of the subject's runs as they are made."""
+        assert self._sets is not None
+        sets = self._sets
+        return {
+            call: [value.clone() if isinstance(value, torch.Tensor) else value for value in sets.arguments(of.slot)]
+            for call, of in written.items()
+        }
 
     # ---- housekeeping ------------------------------------------------------------------------------------------
 

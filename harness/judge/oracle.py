@@ -37,14 +37,19 @@ class ReferenceRaised(Exception):
 
 
 class Oracle:
-    """The reference with the weights of one seed."""
+    """The reference with the weights of one seed. One that draws random numbers (`random`) has no float64.
 
-    def __init__(self, problem: LoadedProblem, arguments: list[Any], seed: int) -> None:
+    There it draws others, and what they are apart would pass for the reference's own error.
+    """
+
+    def __init__(self, problem: LoadedProblem, arguments: list[Any], seed: int, *, random: bool = False) -> None:
         self._problem = problem
         self.model = problem.model(seed, arguments)
         self._double: torch.nn.Module | None = None
         self._affordable = True
-        self._possible = True
+        self._possible = not random
+        self._random = random
+        self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
         self._by_element = False
@@ -56,23 +61,36 @@ class Oracle:
         """The reference's outputs with torch's generators seeded by `seed`, for references that draw random numbers.
 
         So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
-        alone. `inputs` may be changed by it, which `changes_inputs` then says; `aliases_inputs` says that outputs
-        share memory with inputs. `quick` leaves float64 out where it takes long, and
+        alone. Asked for the calls of a round in order, it makes each of them once. `inputs` may be changed by it, which
+        `changes_inputs` then says, and are in `Expected.left`; `aliases_inputs` says that outputs share memory with
+        inputs. `quick` leaves float64 out where it takes long, and
         does not ask again whether it is the same function. Raises ReferenceRaised.
         """
         too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
         doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
-        seed_everything(seed)
-        for _ in range(calls_before):
-            self._call(self.model, inputs)
+        self._draw_as_after(calls_before, seed, inputs)
         versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
         like = self._call(self.model, inputs)
+        if self._random:
+            self._reached = seed, calls_before + 1, _states(self._problem.device)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
             self.changes_inputs = True
         if storages(like) & storages(inputs):
             self.aliases_inputs = True
         exact = None if doubled is None else self._in_double(doubled, like, seed, quick=quick)
-        return Expected(like=like, exact=like if exact is None else exact)
+        left = Expected(inputs, inputs if exact is None else doubled) if self.changes_inputs else None
+        return Expected(like=like, exact=like if exact is None else exact, left=left)
+
+    def _draw_as_after(self, calls: int, seed: int, inputs: list[Any]) -> None:
+        """Bring torch's generators to where they are after so many calls under a seed."""
+        done = 0
+        if self._reached is not None and self._reached[0] == seed and self._reached[1] <= calls:
+            _, done, states = self._reached
+            _go_on_from(states, self._problem.device)
+        else:
+            seed_everything(seed)
+        for _ in range(done, calls):
+            self._call(self.model, inputs)
 
     def coarse(self, output: Any, expected: Expected, inputs: list[Any], *, most_s: float) -> str | None:
         """Which smaller type's rounding the errors of `output` are; None where none, or not to be told (`rounding`).
@@ -100,7 +118,7 @@ class Oracle:
     def others(
         self, like: Any, inputs: list[Any], *, seed: int, seconds: float, scales: Sequence[float] = SCALES
     ) -> tuple[Any, tuple[Other, ...]]:
-        """Float64's outputs, None where it has none, and what the reference says where its rounding falls otherwise.
+        """Float64's outputs, None where it is none, and what the reference says where its rounding falls otherwise.
 
         For a float32 reference that is float64 with the rounding of float32 at every operator (`Jittered`); where that
         cannot be, or costs too much, the reference as written on inputs moved by steps of their type, if it adds or
@@ -112,7 +130,7 @@ class Oracle:
         if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
             return None, ()
         inputs = _copied(inputs)
-        exact = self._again(self._double, inputs, seed) if self._has_double(inputs) else None
+        exact = self._again(self._double, inputs, seed) if self._has_double() else None
         if exact is not None and not _same_form(like, exact):
             exact = None
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
@@ -134,7 +152,7 @@ class Oracle:
         if not self._convolves or not _is_float32([like, inputs, list(self.model.parameters())]):
             return None
         on_gpu = self._problem.device.type == "cuda"
-        if not (torch.backends.cudnn.allow_tf32 if on_gpu else self._has_double(inputs)):
+        if not (torch.backends.cudnn.allow_tf32 if on_gpu else self._has_double()):
             return None
         mode = Convolutions(in_tf32=not on_gpu)
         with _without_tf32(), mode:
@@ -162,13 +180,14 @@ class Oracle:
 
     def off(self, like: Any, inputs: list[Any], *, seed: int) -> float | None:
         """How far the outputs as written are off float64 in all, as a share of their size; None where it has none."""
-        if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES or not self._has_double(inputs):
+        if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
             return None
-        exact = self.in_float64(inputs, seed)
+        exact = self.in_float64(inputs, seed) if self._possible and self._double_s <= SLOW_FLOAT64_SECONDS else None
         return _apart(like, exact) if _same_form(like, exact) else None
 
-    def _has_double(self, inputs: list[Any]) -> bool:
-        return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
+    def _has_double(self) -> bool:
+        """Whether float64 can be asked how rounding falls: where it is another function it says nothing of that."""
+        return self._same_function and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
 
     def _again(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
         """The outputs for a copy of the inputs, widened where the model is; None where it raises."""
@@ -248,7 +267,7 @@ class Oracle:
         self._double_s = time.monotonic() - started
         self._affordable = self._double_s <= FLOAT64_SECONDS
         self._same_function = (quick and self._same_function) or (
-            _same_form(like, result) and (_apart(like, result) <= NEAR or self._explained(like, result, doubled, seed))
+            _same_form(like, result) and (_is_near(like, result) or self._explained(like, result, doubled, seed))
         )
         return result if self._same_function else None
 
@@ -323,8 +342,21 @@ def _size_in_double(value: Any) -> int:
     return sum(leaf.numel() * (16 if leaf.is_complex() else 8) for leaf in leaves(value))
 
 
-NEAR = 0.05
-"""Where the reference as written is off by more than this share of its outputs rounding has to explain it."""
+NEAR, NEAR_SMALL = 1e-3, 0.05
+"""Where the reference as written is off by more than this share of its outputs rounding has to explain it. Of half and
+bfloat16 it cannot be asked, and leaves more. tf32 leaves 3e-4 of a product."""
+
+
+def _states(device: torch.device) -> list[torch.Tensor]:
+    """Where torch's generators are: of the host and of a device."""
+    host = torch.default_generator.get_state()
+    return [host, torch.cuda.get_rng_state(device)] if device.type == "cuda" else [host]
+
+
+def _go_on_from(states: list[torch.Tensor], device: torch.device) -> None:
+    torch.default_generator.set_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)
 
 
 def _copied(inputs: list[Any]) -> list[Any]:
@@ -359,6 +391,11 @@ def _same_form(like: Any, other: Any) -> bool:
             and all(_same_form(one, another) for one, another in zip(like, other, strict=True))
         )
     return type(like) is type(other)
+
+
+def _is_near(like: Any, exact: Any) -> bool:
+    """Whether float64 is no further from the reference as written than its rounding leaves without a question."""
+    return _apart(like, exact) <= (NEAR if _is_float32(like) else NEAR_SMALL)
 
 
 def _apart(one: Any, other: Any, of: Any = None) -> float:

@@ -8,6 +8,7 @@ stopped. A device goes on with what it was given before. There elements of every
 the clock runs: whatever the device still had to do for them was too late.
 """
 
+import itertools
 import os
 import re
 import secrets
@@ -362,6 +363,33 @@ class Mapping:
     start: int
     end: int
     offset: int
+
+
+def shown_twice(pid: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Whether a process shows any page at two addresses of one of these ranges (start, end).
+
+    Elements there lie over each other, whatever their strides say: only pages of a file, one in memory among them, can
+    be mapped more than once, and the kernel names file and offset of each mapping.
+    """
+    maps = [
+        (int(start, 16), int(end, 16), file, int(offset, 16))
+        for start, end, offset, file in _FILE_MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+    ]
+    return any(_overlapping(maps, start, end) for start, end in ranges)
+
+
+_FILE_MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ [1-9][0-9]*) ", re.MULTILINE)
+
+
+def _overlapping(maps: Sequence[tuple[int, int, str, int]], start: int, end: int) -> bool:
+    """Whether two mappings within a range show one part of a file."""
+    shown: dict[str, list[tuple[int, int]]] = {}
+    for low, high, file, offset in maps:
+        if (first := max(low, start)) < (last := min(high, end)):
+            shown.setdefault(file, []).append((offset + first - low, offset + last - low))
+    return any(
+        one[1] > following[0] for parts in shown.values() for one, following in itertools.pairwise(sorted(parts))
+    )
 
 
 def mappings_of(pid: int, descriptor: int) -> list[Mapping]:

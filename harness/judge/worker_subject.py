@@ -29,6 +29,7 @@ from harness.judge.snapshot import (
     keep,
     mappings_of,
     places_of,
+    shown_twice,
 )
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.judge.tensors import leaves
@@ -300,8 +301,21 @@ class WorkerSubject:
                 kept = self._keep(address, leaf, whole=whole, wanted=self._wanted_of(call, index))
                 if kept is not None:  # several outputs may begin at one address
                     self._kept[call].setdefault(address, []).append(kept)
+        self._require_memory_of_its_own()
         if self._freezer.ran():
             raise Unsettled
+
+    def _require_memory_of_its_own(self) -> None:
+        """Raises SubjectFailed where an output that was kept is fewer pages than it seems."""
+        ranges = {
+            (address, address + kept.layout.span * element_size(kept.layout.dtype))
+            for found in self._kept.values()
+            for address, several in found.items()
+            for kept in several
+        }
+        with suppress(OSError):  # it is gone, which the next question tells
+            if shown_twice(self._talk.pid, sorted(ranges)):
+                raise SubjectFailed("protocol", "an output shows the same memory at several addresses")
 
     def _of_gathered(self, call: int) -> dict[int, list[Kept]]:
         """What was read of a call's outputs on the device, by address. Raises Unsettled where that is not all."""

@@ -82,6 +82,14 @@ def test_a_reference_that_draws_random_numbers_is_known_as_such():
     assert known.warns
 
 
+@pytest.mark.parametrize("size", ["1e-6 *", "0.01 *", ""])
+def test_numbers_that_are_drawn_are_known_however_small_or_large_they_are(size):
+    """Within what float64 is apart, which draws others, or all over the output, as rounding may be."""
+    known = audited(f"self.linear(x) + y + {size} torch.randn_like(y)")
+    assert known.random
+    assert [finding.rule for finding in known.findings] == ["random"]
+
+
 def test_a_reference_that_changes_its_inputs_is_known_as_such():
     assert "changes-inputs" in rules("self.linear(x.mul_(2)) + y")
 

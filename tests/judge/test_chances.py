@@ -56,3 +56,16 @@ def test_the_last_call_of_every_round_is_verified(rounds):
     """Work that is not finished when a worker says that it is shows there first."""
     case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={})
     assert all(4095 in _Case._choose(case, 4096, rounds) for _ in range(50))
+
+
+@pytest.mark.parametrize("least", [MIN_ROUNDS, QUICK_ROUNDS])
+def test_references_that_draw_random_numbers_are_verified_as_often_as_others(least):
+    case = SimpleNamespace(_audit=SimpleNamespace(random=True), _unstable={})
+    assert len(set(_Case._choose(case, 4096, 0, least=least))) >= verified_calls(4096, 0, least)
+
+
+def test_where_rounding_decides_four_quick_rounds_are_verified_as_ten():
+    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={"nominal": 0.1})
+    many, quick = (len(set(_Case._choose(case, 4096, 0, least=one)) - {4095}) for one in (MIN_ROUNDS, QUICK_ROUNDS))
+    assert (many, quick) in {(2, 5), (1, 5), (2, 4)}  # the last one may be drawn as well
+    assert quick * QUICK_ROUNDS >= many * MIN_ROUNDS - QUICK_ROUNDS

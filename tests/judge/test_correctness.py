@@ -352,3 +352,55 @@ def test_values_past_the_range_of_half_do_not_widen_the_tolerance_of_the_rest():
     wrong[10] = 2.0
     assert isinstance(held(like.clone(), like, exact), Agreement)
     assert held(wrong, like, exact).mismatch.worst_index == (10,)
+
+
+def masked(mark):
+    """Ordinary values, the half of them masked, and what float64 says of both."""
+    exact = torch.randn(40, 50, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    exact[:, 25:] = exact[:, 25:] + mark if abs(mark) < 1e30 else mark
+    return exact.float(), exact
+
+
+@pytest.mark.parametrize("mark", [-1e4, -1e9, float(torch.finfo(torch.float32).min), 1e12])
+def test_a_mark_among_ordinary_values_says_nothing_of_how_far_those_may_be_off(chunk, mark):
+    like, exact = masked(mark)
+    assert isinstance(held(like * (1 - 1e-6), like, exact), Agreement)
+    wrong = held(torch.where(like.abs() < 100, 0.0, like), like, exact)
+    assert wrong.mismatch.mismatched > 990
+    assert isinstance(held(torch.where(like.abs() < 100, like * 1.01, like), like, exact), Disagreement)
+
+
+def test_what_rounding_leaves_of_large_values_is_not_held_to_its_own_size(chunk):
+    """Half of a difference is nothing but rounding, of which float64 knows none."""
+    exact = torch.randn(40, 50, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    exact[:, 25:] = 1e-17
+    like = exact.float()
+    like[:, 25:] = 3e-8
+    other = exact.float()
+    other[:, 25:] = -5e-8
+    assert isinstance(held(other, like, exact), Agreement)
+
+
+def test_a_few_rare_marks_in_a_large_output_widen_no_tolerance():
+    exact = torch.randn(1 << 16, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    exact[::9000] = -1e30
+    like = exact.float()
+    assert isinstance(held(like.clone(), like, exact), Agreement)
+    assert isinstance(held(torch.where(like.abs() < 100, 0.0, like), like, exact), Disagreement)
+
+
+def test_heavy_tails_are_of_one_size(chunk):
+    exact = torch.randn(2000, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).exp().pow(3)
+    like = exact.float()
+    assert isinstance(held(like + 5e-5 * float(exact.mean()), like, exact), Agreement)
+
+
+def test_what_one_output_was_off_by_widens_no_other():
+    like = (torch.rand(500), torch.rand(500))
+    wrong = (torch.zeros(500), like[1])
+    assert isinstance(compare(wrong, Expected(like, like, known_relative=(5.0,))), Agreement)  # one of all
+    found = compare(wrong, Expected(like, like, known_relative=(0.0, 5.0)))
+    assert found.mismatch.output == "output[0]"
+    exact = tuple(value.double() * (1 + 1e-6 * place) for place, value in enumerate(like))
+    agreement = compare(like, Expected(like, exact))
+    assert agreement.own[0] == 0.0 < agreement.own[1]

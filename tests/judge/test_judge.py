@@ -85,6 +85,36 @@ def test_an_output_that_is_an_input_is_right_where_the_reference_does_the_same(j
     assert judge_function(source, lambda x: x.view(-1)).verdict.kind == "correct"
 
 
+IN_PLACE = RELU.replace("torch.relu(x)", "torch.relu(x.mul_(2))")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_what_the_reference_leaves_in_its_inputs_has_to_be_left_there(judge_function, timed):
+    assert judge_function(IN_PLACE, lambda x: torch.relu(x.add_(x)), timed=timed).verdict.kind == "correct"
+    verdict = judge_function(IN_PLACE, lambda x: torch.relu(x * 2), timed=timed).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "inputs-changed", "nominal")
+    assert "input[0]" in verdict.detail
+
+
+def test_what_is_left_in_inputs_is_looked_at_in_timed_rounds(judge_function):
+    calls = []
+
+    def forward(x):
+        calls.append(0)
+        return torch.relu(x.mul_(2) if len(calls) < 10 else x * 2)
+
+    verdict = judge_function(IN_PLACE, forward, timed=True).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "inputs-changed", "timed")
+
+
+def test_outputs_that_are_infinite_under_a_mask_are_tried_on_every_kind(judge_function):
+    source = RELU.replace("torch.relu(x)", "torch.relu(x).index_fill(1, torch.tensor([3]), float('-inf'))")
+    honest = judge_function(source, lambda x: x.clamp(min=0).index_fill_(1, torch.tensor([3]), -torch.inf)).verdict
+    assert (honest.kind, honest.trials) == ("correct", 7)
+    verdict = judge_function(source, lambda x: x.clone().index_fill_(1, torch.tensor([3]), -torch.inf)).verdict
+    assert (verdict.kind, verdict.trial) == ("wrong", "signed")
+
+
 def test_a_zero_tensor_is_wrong(judge_function):
     verdict = judge_function(RELU, torch.zeros_like).verdict
     assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "nominal")

@@ -147,3 +147,38 @@ def test_asking_changes_no_inputs():
     before = x.clone()
     oracle.others(expected.like, [x], seed=0, seconds=5.0)
     assert torch.equal(x, before)
+
+
+DRAWS = "return x * (1 + 0.01 * torch.randn(x.shape, generator=torch.Generator().manual_seed(3), dtype=x.dtype))"
+
+
+def test_float64_that_is_another_function_is_no_oracle_and_says_nothing_of_rounding():
+    x = torch.rand(16, 8)
+    oracle, expected = asked(DRAWS, x)  # other numbers in float64, which are one per cent apart
+    assert expected.exact is expected.like
+    assert oracle.others(expected.like, [x], seed=0, seconds=0.0)[0] is None
+
+
+def test_calls_of_a_round_of_random_numbers_are_each_made_once_and_are_what_they_are_alone():
+    problem = load_problem(
+        "p", PROBLEM.replace("{body}", "return torch.dropout(x, 0.5, True)"), device=torch.device("cpu")
+    )
+    x, oracle = torch.rand(16, 8), Oracle(problem, [], 0, random=True)
+    found = []
+    for call in (0, 3, 7):
+        found.append(oracle.expected([x], seed=5, calls_before=call))
+        torch.rand(100)  # contents are drawn meanwhile
+    assert oracle.model.calls == 8
+    for call, one in zip((0, 3, 7), found, strict=True):
+        alone = Oracle(problem, [], 0, random=True).expected([x], seed=5, calls_before=call)
+        assert torch.equal(one.like, alone.like)
+        assert one.exact is one.like
+
+
+def test_what_a_reference_leaves_in_its_inputs_is_told_in_both_precisions():
+    x = torch.full((4,), 3.0)
+    _, expected = asked("return x.mul_(2).sum()", x)
+    assert (expected.left.like[0].tolist(), expected.left.exact[0].tolist()) == ([6.0] * 4, [6.0] * 4)
+    assert expected.left.exact[0].dtype == torch.float64
+    _, unchanged = asked("return x.sum()", torch.rand(4))
+    assert unchanged.left is None

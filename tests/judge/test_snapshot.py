@@ -18,6 +18,7 @@ from harness.judge.snapshot import (
     places_in,
     places_of,
     rare_places,
+    shown_twice,
 )
 from harness.transport.memory import HostArena
 from harness.transport.values import TensorValue
@@ -83,6 +84,23 @@ def test_every_mapping_of_an_arena_is_found():
     assert 8192 in {one.offset for one in found}
     again.close()
     arena.close()
+
+
+def test_pages_that_are_shown_twice_in_one_output_are_found():
+    page = mmap.PAGESIZE
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, *[ctypes.c_long] * 5]
+    file = os.memfd_create("pages")
+    os.ftruncate(file, 4 * page)
+    base = libc.mmap(None, 4 * page, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    for at, shown in enumerate((1, 2, 1)):
+        libc.mmap(base + at * page, page, mmap.PROT_READ, mmap.MAP_SHARED | 0x10, file, shown * page)  # MAP_FIXED
+    os.close(file)
+    assert shown_twice(os.getpid(), [(base, base + 4 * page)])
+    assert shown_twice(os.getpid(), [(base + 100, base + 2 * page + 200)])
+    assert not shown_twice(os.getpid(), [(base, base + 2 * page), (base + 2 * page, base + 4 * page)])
+    assert not shown_twice(os.getpid(), [(base + 100, base + 2 * page + 50)])
+    libc.munmap(ctypes.c_void_p(base), ctypes.c_long(4 * page))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex128, torch.float16])
