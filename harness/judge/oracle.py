@@ -182,12 +182,12 @@ class Oracle:
         """How far the outputs as written are off float64 in all, as a share of their size; None where it has none."""
         if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
             return None
-        exact = self.in_float64(inputs, seed) if self._possible and self._double_s <= SLOW_FLOAT64_SECONDS else None
+        exact = self.in_float64(inputs, seed) if self._has_double() else None
         return _apart(like, exact) if _same_form(like, exact) else None
 
     def _has_double(self) -> bool:
-        """Whether float64 can be asked how rounding falls: where it is another function it says nothing of that."""
-        return self._same_function and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
+        """Whether float64 can be asked how rounding falls; never of a reference that draws random numbers."""
+        return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
 
     def _again(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
         """The outputs for a copy of the inputs, widened where the model is; None where it raises."""
