@@ -1,3 +1,4 @@
+import itertools
 import json
 import re
 import signal
@@ -383,7 +384,13 @@ def test_a_fault_of_the_machine_is_tried_again_and_ends_the_conversation(here, i
         examine(draft, **options)
 
     monkeypatch.setattr("harness.controller.evaluate.examine", failing_examine)
-    server = serve(improving(answers))
+    number, improve = itertools.count(), improving(answers)  # no two answers are equal: nothing is taken over
+
+    def differing(request):
+        say = improve(request)
+        return Say(say.text.replace("import torch", f"import torch  # {next(number)}", 1))
+
+    server = serve(differing)
     result = invoke(*command(server, "--samples", "2", "--turns", "2", name="run"))
     assert result.exit_code == 3
     assert "to be tried again: not judged" in result.stderr
