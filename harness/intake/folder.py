@@ -95,8 +95,8 @@ def _with_what_it_needs(text: str, path: Path) -> str:
 def read_folder(folder: Path) -> list[Submission]:
     """Read all submissions of a folder, in the natural order of their paths; paths are relative to the folder.
 
-    Raises InputError for a folder that is missing or holds no submission, and for a `generations.csv` that cannot be
-    used, with the row at fault.
+    Raises InputError for a folder that is missing or holds no submission, for a file that leads out of it (a link, a
+    row with `..`), and for a `generations.csv` that cannot be used, with the row at fault.
     """
     if not folder.is_dir():
         what = "is not a folder; `harness eval` takes one file" if folder.exists() else "does not exist"
@@ -116,12 +116,19 @@ def read_folder(folder: Path) -> list[Submission]:
 
 def _read_named(folder: Path, name: PurePosixPath, model: str) -> Submission:
     """A file whose name, or what lies beside it, says what it answers; `model` made it unless these name another."""
+    _require_inside(folder, folder / name)
     generation = _generation(folder / name)
     place = _place_of(name)
     read = _read(folder / name, name=str(name), place=place if place.model else replace(place, model=model))
     if generation is None:
         return read
     return generation.submission(str(name)).model_copy(update={"text": read.text, "sha256": read.sha256})
+
+
+def _require_inside(folder: Path, path: Path) -> None:
+    """Raises InputError for a file elsewhere: a folder of others would have it kept, and published, with their answers."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{path} leads out of {folder}: put the file itself there.")
 
 
 def _generation(path: Path) -> Generation | None:
@@ -242,6 +249,7 @@ def _read_table(table: Path) -> list[Submission]:
         path = table.parent / name
         if not path.is_file():
             raise InputError(f"{table}, row {row}: there is no file {path}; correct the row or add the file.")
+        _require_inside(table.parent, path)
         earlier = seen.setdefault((name, place.problem, place.sample), row)
         if earlier != row:
             raise InputError(f"{table}, row {row} repeats row {earlier}; give it another sample number or remove it.")

@@ -217,3 +217,22 @@ def test_a_pipe_beside_a_submission_says_nothing_of_it(tmp_path):
     os.mkfifo(tmp_path / "19_ReLU.json")
     os.mkfifo(tmp_path / "20_Other.py")
     assert [one.path for one in read_folder(tmp_path)] == ["19_ReLU.py"]
+
+
+@pytest.mark.parametrize("how", ["a link", "a row", "an absolute row"])
+def test_what_leads_out_of_a_folder_is_not_read(tmp_path, how):
+    (tmp_path / "answers").mkdir()
+    (private := tmp_path / "key.py").write_text("KEY = 1\n")
+    if how == "a link":
+        (tmp_path / "answers/19_ReLU.py").symlink_to(private)
+    else:
+        named = "../key.py" if how == "a row" else str(private)
+        (tmp_path / "answers/generations.csv").write_text(f"file,problem\n{named},19_ReLU\n")
+    with pytest.raises(InputError, match="leads out of"):
+        read_folder(tmp_path / "answers")
+
+
+def test_a_link_within_a_folder_is_followed(tmp_path):
+    (tmp_path / "kept.text").write_text("x = 1\n")
+    (tmp_path / "19_ReLU.py").symlink_to("kept.text")
+    assert [one.text for one in read_folder(tmp_path)] == ["x = 1\n"]
