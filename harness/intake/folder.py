@@ -126,7 +126,7 @@ def _read_named(folder: Path, name: PurePosixPath, model: str) -> Submission:
 
 
 def _require_inside(folder: Path, path: Path) -> None:
-    """Raises InputError for a file elsewhere: a folder of others would have it kept and published with their answers."""
+    """Raises InputError for a file elsewhere: a folder of others would have it kept and published as an answer."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{path} leads out of {folder}: put the file itself there.")
 
