@@ -107,7 +107,7 @@ def _batched_calls(case: Case) -> Flag | None:
     if timing is None or timing.single_speedup is None:
         return None
     in_rounds, at_most = timing.reference_ms / timing.candidate_ms, timing.single_speedup.high
-    if in_rounds <= BATCHED_FACTOR * at_most:
+    if in_rounds <= max(1.0, BATCHED_FACTOR * at_most):  # what claims no gain has none: the smaller figure is stated
         return None
     detail = (
         f"{in_rounds:.3g} times faster over rounds of {timing.calls_per_round} calls, but at most {at_most:.3g} "

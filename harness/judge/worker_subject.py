@@ -87,6 +87,10 @@ _FEW_STRAYS, _STRAY_SHARE = 3, 0.05
 """How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
 whose end that touches does not count; elsewhere it could only have disturbed others."""
 
+DETACH_S = 10.0
+"""What letting go of the inputs may take. It waits for what the worker has queued on its device; all calls are over by
+then, and gigabytes are unmapped in tenths of a second."""
+
 
 class WorkerSubject:
     """The candidate in a worker process that has loaded it. Implements `judge.subject.Subject`."""
@@ -179,7 +183,7 @@ class WorkerSubject:
             self.release()
             self._close_opened()
             self._layout, self._layouts = (), {}
-            self._talk.ask(Detach(arena=self._sets[0]), Released)
+            self._talk.ask(Detach(arena=self._sets[0]), Released, seconds=DETACH_S)
             self._sets = None
 
     def freeze(self) -> None:

@@ -1,7 +1,7 @@
 """rejected A12 (gpu): leaves a kernel waiting on the device for the contents of the next round; it spins if that is the
 other's, and leaves at once if it is its own.
 
-On a GPU: rejected|correct|failed/device
+On a GPU: rejected|correct|failed/device|failed/timeout
 Problem: gelu
 Twin: fused_gelu
 """

@@ -1,5 +1,6 @@
-"""wrong/values C18: moves one value over its threshold in trials, which rounding may, and rounds the weights of the
-next layer to eight bits in timed rounds: what is excused of one element widens the tolerance of no other.
+"""wrong/values|correct C18: moves one value over its threshold in trials, which rounding may, and rounds the weights of
+the next layer to eight bits in timed rounds: what is excused of one element widens the tolerance of no other. Where
+chance puts no value next to a threshold it does all of its work.
 
 Problem: quantised_layers
 """
