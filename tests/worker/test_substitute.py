@@ -46,7 +46,7 @@ def test_tensors_are_put_on_the_cpu_and_say_cuda(cuda: CudaAsCpu, make: Callable
     assert tensor.device == torch.device("cuda", 0)
     assert tensor.get_device() == 0
     assert tensor.numel() > 0
-    assert (tensor + tensor).sum().item() == pytest.approx(2 * tensor.sum().item())
+    assert (tensor + tensor).sum().item() == pytest.approx(2 * tensor.sum().item(), nan_ok=True)  # of any memory
 
 
 def test_moving_to_cuda_keeps_the_tensor_and_leaving_it_copies(cuda: CudaAsCpu) -> None:
