@@ -306,14 +306,35 @@ class _OfProblem(NamedTuple):
 
 def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[_Ranked]:
     columns = _settled_devices(judged.columns)
-    for rows in _groups((columns.model, columns.device, columns.device_name, columns.precision)):
+    groups = _groups((columns.model, columns.device, columns.device_name, columns.precision))
+    without_a_gpu = _without_a_gpu(columns, groups)
+    for rows in groups:
         group = columns.take(rows)
         emulated = group.device[0] == EMULATED
         timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}
+        group = columns.take(np.concatenate([rows, *without_a_gpu.get(int(rows[0]), ())]))
         for baseline in sorted(timed, key=BASELINES.index) or ["eager"]:
             titles = judged.unanswered.get(group.model[0], frozenset())
             answers = _Answers.of(group, baseline, complete=judged.complete)
             yield _row(run, answers, titles, ps, only_answered=judged.only_answered)
+
+
+def _without_a_gpu(columns: Columns, groups: Sequence[_Wholes]) -> dict[int, list[_Wholes]]:
+    """For a group of answers that a CPU judged, by its first row, those of its model that the CPU judged the other way.
+
+    What decides whether one is emulated is its own text: where such answers were left out of the other row, a model
+    would choose which of its answers count.
+    """
+    beside: dict[tuple[str, str, str], list[_Wholes]] = defaultdict(list)
+    for rows in groups:
+        first = int(rows[0])
+        if columns.device[first] in ("cpu", EMULATED):
+            beside[columns.model[first], columns.device_name[first], columns.precision[first]].append(rows)
+    return {
+        int(rows[0]): [others for others in several if others is not rows]
+        for several in beside.values()
+        for rows in several
+    }
 
 
 def _settled_devices(columns: Columns) -> Columns:
@@ -351,41 +372,44 @@ def _groups(columns: Sequence[Coded]) -> list[_Wholes]:
 @dataclass(frozen=True)
 class _Answers:
     """The records of a row as arrays. `speedup` (n by 3: value and interval) is NaN unless the answer is correct and
-    was timed against the row's baseline, and where the ratio is no number above 0.
+    was timed against the row's baseline, and where the ratio is no number above 0. `elsewhere` are judged on another
+    device than the first and not correct here.
     """
 
     columns: Columns
     baseline: str
     complete: bool
+    emulated: bool
     judged: _Bools
     correct: _Bools
     compiled: _Bools
     unisolated: _Bools
+    elsewhere: _Bools
     speedup: NDArray[np.float64]
 
     @classmethod
     def of(cls, columns: Columns, baseline: str, *, complete: bool) -> "_Answers":
-        correct = columns.verdict.codes == columns.verdict.code("correct")
+        elsewhere = columns.device.codes != columns.device.codes[:1]
+        correct = (columns.verdict.codes == columns.verdict.code("correct")) & ~elsewhere
         speedup = columns.speedups(baseline)
         value = speedup[:, 0]
         nothing = ~correct | ~np.isfinite(value) | (value <= 0)
-        if len(columns) and columns.device[0] == EMULATED:
+        emulated = len(columns) > 0 and columns.device[0] == EMULATED
+        if emulated:
             nothing[:] = True
         speedup[nothing] = np.nan
         return cls(
             columns=columns,
             baseline=baseline,
             complete=complete,
+            emulated=emulated,
             judged=columns.verdict.codes != columns.verdict.code("infrastructure"),
             correct=correct,
             compiled=compiled(columns),
             unisolated=ran(columns) & (tiers(columns) == TIERS.index("none")),
+            elsewhere=elsewhere,
             speedup=speedup,
         )
-
-    @property
-    def emulated(self) -> bool:
-        return len(self.columns) > 0 and self.columns.device[0] == EMULATED
 
     @property
     def timed(self) -> _Bools:
@@ -400,9 +424,10 @@ class _Answers:
 
     def take(self, rows: _Bools) -> "_Answers":
         taken: dict[str, Any] = {
-            name: getattr(self, name)[rows] for name in ("judged", "correct", "compiled", "unisolated", "speedup")
+            name: getattr(self, name)[rows]
+            for name in ("judged", "correct", "compiled", "unisolated", "elsewhere", "speedup")
         }
-        return _Answers(columns=self.columns.take(rows), baseline=self.baseline, complete=self.complete, **taken)
+        return replace(self, columns=self.columns.take(rows), **taken)
 
 
 class _Samples(NamedTuple):
@@ -785,6 +810,10 @@ def _notes_on_what(row: Row, answers: _Answers) -> Iterator[Note]:
     if row.unanswered:
         text = f"{row.unanswered} of {row.problems} problems have no submission and count as not solved"
         yield Note(tag=f"{row.unanswered} unanswered", text=text)
+    if count := int(answers.elsewhere.sum()):
+        how = "timed on the CPU itself" if row.device == EMULATED else "emulated, which says nothing of time"
+        text = f"{_of(count, len(answers.columns))} {how}: they have a row of their own and count as not solved here"
+        yield Note(tag=f"{count} elsewhere", text=text)
     if row.conversations:
         yield Note(tag="turns", text="conversations of several turns: of each the best turn counts")
     if not answers.complete:

@@ -451,9 +451,33 @@ def test_answers_that_were_never_built_count_in_the_row_of_the_models_others(mak
     assert (row.device, row.submissions, row.problems) == ("cpu-emulated", 3, 2)
     kept = make_record("level1/3_C", path="c++", speedup=2.0, device=cpu)
     rows = leaderboard({"r": [*records, kept]}).rows
-    assert {(each.device, each.submissions) for each in rows} == {("cpu", 1), ("cpu-emulated", 3)}
+    assert {(each.device, each.notes[-1].tag) for each in rows} == {
+        ("cpu", "3 elsewhere"),
+        ("cpu-emulated", "1 elsewhere"),
+    }
     other = [each.model_copy(update={"device": Device(kind="cpu", name="another")}) for each in records[-1:]]
     assert len(leaderboard({"r": [*records[:2], *other]}).rows) == 2
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_without_a_gpu_no_answer_leaves_the_row_of_the_others_by_what_it_names(make_record, samples):
+    """Where an answer names CUDA it is emulated: those that a model is not sure of must count all the same."""
+    cpu = Device(kind="cpu", name="a CPU")
+
+    def records(model, unsure):
+        right = [
+            make_record(f"level1/{n}_A", path=f"{model}{n}", model=model, speedup=2.0, device=cpu) for n in range(4)
+        ]
+        titles = [f"level1/{n}_A" for n in (range(4, 8) if samples == 1 else range(4))]
+        return right + [
+            make_record(title, path=f"{model}{title}", model=model, sample=samples - 1, verdict=WRONG, device=unsure)
+            for title in titles
+        ]
+
+    rows = leaderboard({"r": [*records("honest", cpu), *records("chooses", EMULATED)]}).rows
+    figures = {(row.model, row.device): (row.problems, row.correct_rate, row.fast(1.0)) for row in rows}
+    assert figures["chooses", "cpu"] == figures["honest", "cpu"]
+    assert figures["chooses", "cpu-emulated"][1] == 0.0
 
 
 def test_a_share_has_its_spread_and_a_certain_one_too(make_record):
