@@ -35,6 +35,7 @@ _UNKNOWABLE = (
     re.compile(
         r"\b(?:declval|void_t|is_detected\w*|requires|concept|typeid|type_index|offsetof|__PRETTY_FUNCTION__)\b"
     ),
+    re.compile(r"->\s*decltype\b|\b__(?:is|has)_\w+\s*\("),
     re.compile(
         r"\bstd::is_(?!(?:same|floating_point|integral|arithmetic|signed|unsigned|const|pointer|void)(?:_v)?\b)\w+"
     ),
@@ -47,6 +48,11 @@ _UNKNOWABLE = (
         rf"(?:{_KEYWORDS})\b)"
     ),
     re.compile(r"#\s*pragma\s+(?:GCC\s+(?:poison|system_header|diagnostic\s+error)|push_macro|pop_macro)"),
+)
+# A template's head and the declaration up to its body, in which an expression of its own makes it one of several.
+_TEMPLATE = re.compile(r"\btemplate\b[^{;]{0,2000}+(?P<end>[{;])?")
+_ASKING = re.compile(
+    r"\b(?:decltype\b|noexcept\s*\(|(?:sizeof|alignof)\b(?!\s*\(\s*\w+\s*\)))|\btypename\s+\w+\s*::|&\s*\w+\s*::\s*\w+|\boperator\s+\w+\s*\(\s*\)"
 )
 _FLAG = re.compile(
     r"-[DU](?!__CUDA_NO_)(?:TORCH|AT|C10|CAFFE2|PYBIND11|SLIM|USE|PY|Py|_)\w*|-U(?!__CUDA_NO_).*|-include.*|-imacros.*|-Werror.*|-pedantic-errors|"
@@ -89,6 +95,11 @@ def _reasons(request: BuildRequest, visible: Visible) -> Iterator[str]:
     for pattern in _UNKNOWABLE:
         if found := pattern.search(code):
             yield " ".join(found.group(0).split())
+    for template in _TEMPLATE.finditer(code):
+        if found := _ASKING.search(template[0]):
+            yield f"{' '.join(found[0].split())} in a template's declaration"
+        elif template["end"] is None:
+            yield "a template's declaration of more than 2,000 characters"
     for condition in _CONDITION.findall(code):
         yield from (f"a condition on {name}" for name, _ in _IDENTIFIER.findall(condition) if name in visible.uncertain)
     own = set(_DEFINED.findall(code))

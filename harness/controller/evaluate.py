@@ -441,12 +441,11 @@ def drawn(audit: AuditChoice) -> bool:
 
 
 def _is_to_be_confirmed(draft: Draft) -> bool:
-    """Whether something was built fast, or may yet be on the device, and is among those that stock is asked about."""
+    """Whether something was built fast, or may yet be once it runs, and is among those that stock is asked about."""
     assert draft.preparation is not None
     assert draft.candidate is not None
-    builds = draft.preparation.builds
     may_build_yet = draft.failure is None and any(row.late_builds for row in _rows(draft.candidate))
-    fast = any(build.toolchain in FAST_TOOLCHAINS for build in builds) if builds else may_build_yet
+    fast = may_build_yet or any(build.toolchain in FAST_TOOLCHAINS for build in draft.preparation.builds)
     return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
 
 

@@ -25,9 +25,9 @@ class Language:
 
     `needs_gpu`: nothing of it runs on a CPU. `emulated`: there it runs under emulation of CUDA. `interpreter`: there
     this package's own interpreter runs it, which an extra of ours by the same name installs. `late_builds`: the
-    compilers of this house build it (`load_inline`, `load`), and it may ask for that once it has a GPU; every other
-    language compiles in the candidate's own process. `prompt` says how a model is to hand it in, "" where none is
-    asked for it.
+    compilers of this house build it (`load_inline`, `load`), and it may ask for that once it runs, in a constructor,
+    say; every other language compiles in the candidate's own process. `prompt` says how a model is to hand it in, ""
+    where none is asked for it.
     """
 
     name: str

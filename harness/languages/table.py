@@ -82,6 +82,7 @@ _ROWS = (
         name="c++",
         title="C++ for the CPU",
         detects=_cpp,
+        late_builds=True,
         part_of=frozenset({"cuda"}),  # the host's side of it
         prompt=_CPP_PROMPT,
     ),

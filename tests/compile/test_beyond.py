@@ -23,6 +23,19 @@ def reason(source: str, **more: object) -> str | None:
         ("namespace torch::mine\n{", "namespace torch::mine {"),
         ("template <typename T> auto f(T t) -> decltype(std::declval<T>().grad());", "declval"),
         ("template <typename T, typename = std::void_t<T>> struct S;", "void_t"),
+        ("template <class T> auto f(T& t, int) -> decltype(t.is_vulkan(), int()) { return 1; }", "-> decltype"),
+        ("auto f = [](auto& t) -> decltype(t.is_vulkan()) { return 1; };", "-> decltype"),
+        (
+            "template <class T, int = sizeof(((T*)0)->is_vulkan())> int f(T&);",
+            "sizeof in a template's declaration",
+        ),
+        ("template <class T> decltype(T().x(), 1) f(T&);", "decltype in a template's declaration"),
+        ("template <class T, bool = noexcept(T().x())> int f(T&);", "noexcept( in a template's declaration"),
+        ("template <class T> int f(T&, typename T :: Own* = 0);", "typename T :: in a template's declaration"),
+        ("template <class T> int f(S<T, &T::is_vulkan>*);", "&T::is_vulkan in a template's declaration"),
+        ("struct Any { template <class T> operator T(); };", "operator T() in a template's declaration"),
+        ("bool b = __is_constructible(at::Scalar, int);", "__is_constructible("),
+        (f"template <class T> int f({'int, ' * 500}T);", "a template's declaration of more than 2,000 characters"),
         ("static_assert(std::is_convertible_v<int, at::Scalar>);", "std::is_convertible_v"),
         ("int i = sizeof(at::Scalar);", "sizeof(at::Scalar"),
         ("#define TORCH_ASSERT_NO_OPERATORS", "#define TORCH_ASSERT_NO_OPERATORS"),
@@ -52,8 +65,19 @@ def test_it_is_named(source: str, named: str) -> None:
         "#define CUDA_CHECK(x) (x)\n#define USE_FAST 1\n#define _USE_MATH_DEFINES\n#define tile 16",
         "int CHECK = 1;",  # takes arguments, and has none here
         "static_assert(std::is_same_v<float, float> && sizeof(at::Half) == 2 && sizeof(float) == 4);",
+        "template <typename T, int N = 16 / sizeof(T)>\n__global__ void f(T* x) { __shared__ T s[sizeof(T) * N]; }",
     ],
-    ids=["comments", "names", "own namespaces", "own macro", "conditions", "more macros", "no call", "dtypes"],
+    ids=[
+        "comments",
+        "names",
+        "own namespaces",
+        "own macro",
+        "conditions",
+        "more macros",
+        "no call",
+        "dtypes",
+        "kernel",
+    ],
 )
 def test_what_the_facade_can_tell_stays(source: str) -> None:
     assert reason(source) is None

@@ -387,14 +387,19 @@ def test_an_import_that_fails_over_a_fast_build_is_asked_of_stock_too(both_ways,
 
 @pytest.mark.parametrize(
     ("text", "fast", "audit"),
-    [(CUDA, STOCK, "all"), (CUDA, PREPARED, "none"), (PYTORCH, Preparation((), (), "", None), "all")],
-    ids=["built by stock", "nobody's", "builds nothing"],
+    [(CUDA, PREPARED, "none"), (PYTORCH, Preparation((), (), "", None), "all")],
+    ids=["nobody's", "builds nothing"],
 )
-def test_what_stock_built_itself_and_what_is_not_asked_about_is_judged_once(
+def test_what_builds_nothing_and_what_is_not_asked_about_is_judged_once(
     both_ways, submission, problem, text, fast, audit
 ):
     record = evaluate(submission(text), problem(), session=both_ways(JUDGEMENT, fast=fast, audit=audit)).record
     assert (record.confirmed, "confirm" in record.phases_s) == ("none", False)
+
+
+def test_what_stock_built_may_build_more_once_it_runs_and_is_asked_about(both_ways, submission, problem):
+    record = evaluate(submission(CUDA), problem(), session=both_ways(JUDGEMENT, JUDGEMENT, fast=STOCK)).record
+    assert record.confirmed == "stock"
 
 
 def test_of_a_sample_one_in_so_many_is_drawn(monkeypatch):
