@@ -9,7 +9,7 @@ import pytest
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder
 from harness.compile.decided import MOST_CHARACTERS, TWICE, decide
-from harness.compile.names import Names
+from harness.compile.printed import Names
 from harness.compile.recipe import Machine, Plan
 from harness.compile.refused import Unit
 from harness.compile.rules import RULES

@@ -1,7 +1,8 @@
 """What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
 
 from harness.compile import ArtifactCache
-from harness.compile.names import balanced, declared_in, header_names, read_names, skeleton_of, without_comments
+from harness.compile.names import header_names, skeleton_of
+from harness.compile.printed import balanced, declared_in, read_names, without_comments
 from harness.compile.recipe import Machine
 from harness.compile.sources import source_files
 from harness.compile.stock import STOCK
