@@ -1,6 +1,8 @@
 """Refusals that need no stock compile: what each rule decides, and what is left to stock."""
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -404,3 +406,44 @@ def test_what_another_tool_than_the_compiler_says_is_left_to_stock() -> None:
     output = "/tmp/cc1.s: Assembler messages:\n/tmp/cc1.s:3: Fatal error: can't open /etc/passwd for reading"
     assert rule_of("asm();", output.replace("Fatal error", "Fehler")) is None
     assert rule_of("asm();", output) is None
+
+
+# ---- hostile text ----
+
+HOSTILE = (
+    "[", "(", "{", "<", "1", "a", ":", "\n", " ", "\\\n", '"', "class ", "namespace ", "using a ", "typo(", "/*", 'R"(',
+    "#define a(\n",
+)  # fmt: skip
+ONE_OF_EACH = {rule: (text, output) for text, output, rule in reversed(DECIDED.values())}
+TELLING = [*ONE_OF_EACH.values(), *((text, log) for text, log, _ in DECIDED.values() if "no matching function" in log)]
+
+
+@contextmanager
+def at_most(cpu_s: float) -> Iterator[None]:
+    """Fails what takes more of this process's own time, in the middle of a search too."""
+
+    def ring(number: int, frame: object) -> None:
+        raise AssertionError(f"more than {cpu_s} s")
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize(("text", "output"), TELLING)
+def test_what_a_source_repeats_is_read_in_time_that_grows_with_it(text: str, output: str) -> None:
+    """A quarter of a megabyte takes a tenth of a second, and minutes where it is searched anew from each word."""
+    for unit in HOSTILE:
+        with at_most(5):
+            rule_of(f"{text} {unit * ((MOST_CHARACTERS - 1000) // len(unit))}", output)
+
+
+@pytest.mark.parametrize(("text", "output"), TELLING)
+def test_so_is_what_a_compiler_repeats(text: str, output: str) -> None:
+    for unit in (*HOSTILE, "' ", "error: ", "multiple definition of `'; a.o:", " note: ", "a<<<>>>"):
+        with at_most(5):
+            rule_of(text, f"{output}{unit * ((256 << 10) // len(unit))}")
