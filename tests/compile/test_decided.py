@@ -1,12 +1,11 @@
 """Refusals that need no stock compile: what each rule decides, and what is left to stock."""
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from spending import at_most
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder
@@ -416,22 +415,6 @@ HOSTILE = (
 )  # fmt: skip
 ONE_OF_EACH = {rule: (text, output) for text, output, rule in reversed(DECIDED.values())}
 TELLING = [*ONE_OF_EACH.values(), *((text, log) for text, log, _ in DECIDED.values() if "no matching function" in log)]
-
-
-@contextmanager
-def at_most(cpu_s: float) -> Iterator[None]:
-    """Fails what takes more of this process's own time, in the middle of a search too."""
-
-    def ring(number: int, frame: object) -> None:
-        raise AssertionError(f"more than {cpu_s} s")
-
-    before = signal.signal(signal.SIGVTALRM, ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize(("text", "output"), TELLING)
