@@ -3,7 +3,9 @@
 import ast
 import difflib
 import hashlib
+import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ from harness.formats import FORMATS
 from harness.schema import Problem
 from harness.shipped import shipped
 
+MOST_BYTES = 16 << 20
+"""Of a problem file, as of a submission."""
 # Python refuses to make a number of more than 4,300 digits, and names come from strangers too.
 _KERNELBENCH_NAME = re.compile(r"level_(?P<level>\d{1,18})_problem_(?P<number>\d{1,18})")
 _LEVEL = re.compile(r"level_?(?P<level>\d{1,18})")
@@ -207,8 +211,8 @@ def _with_levels(root: Path) -> dict[str, Path]:
 
 def _mentions_model(path: Path) -> bool:
     try:
-        return _MODEL.search(path.read_bytes()) is not None
-    except OSError:  # not readable, so nothing that the user meant to run
+        return _MODEL.search(_content(path)) is not None
+    except (OSError, ProblemError):  # not readable, so nothing that the user meant to run
         return False
 
 
@@ -258,7 +262,7 @@ def _as_path(name: str) -> Path | None:
 
 def _read(path: Path, title: str) -> Problem:
     try:
-        data = path.read_bytes()
+        data = _content(path)
         text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise ProblemError(f"There is no problem file {path}; check the path.") from None
@@ -269,6 +273,18 @@ def _read(path: Path, title: str) -> Problem:
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     folder, _, name = title.rpartition("/")
     return Problem(set=folder, name=name, sha256=hashlib.sha256(data).hexdigest(), source=source)
+
+
+def _content(path: Path) -> bytes:
+    """Raises ProblemError for a pipe or a device, which may never end, and for more than MOST_BYTES, OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with open(descriptor, "rb", closefd=True) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ProblemError(f"The problem file {path} is no regular file: a problem is a file of text.")
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ProblemError(f"The problem file {path} is larger than the {MOST_BYTES >> 20} MiB that one may have.")
+    return data
 
 
 def _listed(titles: list[str]) -> str:

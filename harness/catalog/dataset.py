@@ -32,7 +32,7 @@ def parquet_files(path: Path) -> list[Path]:
     """The parquet file that `path` is, or those in the folder and one below, as a download of a data set has them."""
     if path.is_file():
         return [path] if path.suffix == ".parquet" else []
-    return sorted([*path.glob("*.parquet"), *path.glob("*/*.parquet")])
+    return sorted(file for file in (*path.glob("*.parquet"), *path.glob("*/*.parquet")) if file.is_file())
 
 
 def fetch(source: str, folder: Path | None = None) -> Path:
@@ -69,7 +69,8 @@ def unpacked(files: Sequence[Path]) -> Path:
     digest = hashlib.sha256()
     for file in files:
         with _readable(file):
-            digest.update(file.read_bytes())
+            with file.open("rb") as content:
+                digest.update(hashlib.file_digest(content, "sha256").digest())
     folder = _cache_root() / digest.hexdigest()[:16]
     if folder.is_dir():
         return folder

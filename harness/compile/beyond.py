@@ -16,7 +16,7 @@ from harness.schema import BuildRequest
 _LACKING = re.compile(
     r"TORCH_LIBRARY\w*|torch::(?:nn|jit|autograd::\w*Function|optim|data)\b|"
     r"py::(?:class_|array\w*|kwargs|args|bytes|buffer|enum_|error_already_set|capsule)\b|"
-    r"<pybind11/(?:numpy|functional|complex)\.h>|<torch/(?:library|script|nn)(?:\.h>|/)|<ATen/native/[^>]*>|TensorIterator\w*|"
+    r"<pybind11/(?:numpy|functional|complex)\.h>|<torch/(?:library|script|nn)(?:\.h>|/)|<ATen/native/[^<>\n]*>|TensorIterator\w*|"
     r"torch::stable|cudaEventExternal"
 )
 # Namespaces of which the facade has every name.
@@ -66,7 +66,7 @@ _COMMENT_OR_TEXT = re.compile(
     r"'(?:\\.|[^'\\\n])'",
     re.DOTALL,
 )
-_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"]*)[>"]', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]*)[>"]', re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*#\s*define\s+(\w+)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b([A-Za-z_]\w*)\b(\s*\()?")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.compile.names import IDENTIFIER, Names, without_comments
+from harness.compile.printed import IDENTIFIER, Names, without_comments
 
 _GCC = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
 _NVCC = re.compile(r"(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<text>.*)")
@@ -16,7 +16,8 @@ LONGEST_LINE = 2_000
 _ANY_ERROR = re.compile(r"^[^\n]*?\berror\b[^\n]*:|^nvcc fatal")
 _OWN = re.compile(r"(?:cpp|cuda)_sources\[\d+\]|binding")
 MARK = re.compile(r'^#line 1 "([^"]*)"\n', re.MULTILINE)
-_CLASS_BODY = re.compile(r"\b(?:class|struct|union)\b[^;(){}]*\{")
+# From the last such word before the brace: from each of many, the same text would be read again for each.
+_CLASS_BODY = re.compile(r"\b(?:class|struct|union)\b(?:(?!\b(?:class|struct|union)\b)[^;(){}])*+\{")
 _LINE_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)", re.MULTILINE)
 
 

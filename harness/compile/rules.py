@@ -8,7 +8,7 @@ C++'s own, a class of the standard library, or `at::Tensor`, and the statement h
 import re
 from collections.abc import Callable, Sequence
 
-from harness.compile.names import IDENTIFIER, balanced
+from harness.compile.printed import IDENTIFIER, balanced
 from harness.compile.refused import LONGEST_LINE, Unit
 
 _FLAG = re.compile(
@@ -38,7 +38,7 @@ _LEXICAL = re.compile(
     r"missing binary operator before token|#include expects"
 )
 _LITERAL = re.compile(r"unable to find numeric literal operator|user-defined literal operator not found")
-_NUMBER = re.compile(r"(?<![\w.])(?:0[xX][\da-fA-F.]+|[\d.]*\d[\d.]*(?:[eE][+-]?\d+)?)([A-Za-z_]\w*)")
+_NUMBER = re.compile(r"(?<![\w.])(?:0[xX][\da-fA-F.]+|(?=\.*\d)[\d.]++(?:[eE][+-]?\d+)?)([A-Za-z_]\w*)")
 _SUFFIX = re.compile(r"[fFlL]|[uU]?(?:ll?|LL?)?|(?:ll?|LL?)[uU]|[fF]\d+x?")
 
 
@@ -298,7 +298,7 @@ def _called_at(log: str) -> re.Match[str] | None:
     for at in reversed(range(len(before))):
         depth += (before[at] == ")") - (before[at] == "(")
         if depth < 0:
-            return re.search(r"(\w+)\s*(?:<<<.*>>>)?\s*\Z", before[:at])
+            return re.search(r"\b(\w++)\s*+(?:<<<.*>>>\s*)?\Z", before[:at])
     return None
 
 
@@ -380,7 +380,7 @@ def _no_declaration(unit: Unit) -> str | None:
     found = re.match(r"\s*(\w+)\s*\(", unit.line())
     if not found or not _is_unknown(unit, found[1]):
         return None
-    uses = re.findall(rf"(?:^|[;{{}}])\s*{found[1]}\s*\(", unit.own, re.MULTILINE)
+    uses = re.findall(rf"(?:^|[;{{}}])[^\S\n]*{found[1]}\s*\(", unit.own, re.MULTILINE)
     return error.log if len(uses) == unit.words.count(found[1]) else None
 
 
@@ -430,7 +430,8 @@ def _is_own_call(unit: Unit) -> bool:
     name, given = (of_gcc[1], of_gcc[2]) if of_gcc else (of_nvcc[1], types[1]) if of_nvcc and types else ("", "")
     if not name or not all(re.fullmatch(_BASIC, each.strip()) for each in given.split(",")):
         return False
-    classes = re.search(rf"\b{name}\s*\([^;{{}}]*\b(?:at|torch|c10|pybind11|py)\s*::|\b(?:using|typedef)\b", unit.own)
+    call, space = rf"\b{name}\s*+\(", r"\b(?:at|torch|c10|pybind11|py)\s*+::"
+    classes = re.search(rf"{call}(?:(?!{call})[^;{{}}])*?{space}|\b(?:using|typedef)\b", unit.own)
     return classes is None and _is_unknown(unit, name)
 
 
@@ -469,7 +470,7 @@ def _resources(unit: Unit) -> str | None:
     first = next((line for line in unit.output.splitlines() if re.search(r"\berror\b|fatal", line)), "")[:LONGEST_LINE]
     found = _RESOURCES.match(first)
     names = [word for word in dict.fromkeys(unit.words) if found and f"{len(word)}{word}" in found[1]]
-    return first if names and not re.search(r"\[[^\]]*\b(?:sizeof|at|c10|torch)\b", unit.own) else None
+    return first if names and not re.search(r"\[[^\[\]]*\b(?:sizeof|at|c10|torch)\b", unit.own) else None
 
 
 def _in_function(unit: Unit) -> bool:
@@ -482,7 +483,7 @@ def _in_function(unit: Unit) -> bool:
         return False
     text = re.sub(r"^[ \t]*#.*", "", text, flags=re.MULTILINE)
     opened = [m.start() for m in re.finditer(r"\{", text)]
-    spaces = len(re.findall(r'(?:\bnamespace\b[^;{}]*|extern\s*""\s*)\{', text))
+    spaces = len(re.findall(r'(?:\bnamespace\b(?:(?!\bnamespace\b)[^;{}])*+|extern\s*""\s*)\{', text))
     return len(opened) - text.count("}") > spaces
 
 

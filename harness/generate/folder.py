@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from harness.errors import StoreError
 from harness.schema import Problem, Submission
 from harness.schema.generation import Generation, GenerationSettings
-from harness.store.files import disk_faults, make_folder, sole_writer, write_atomically
+from harness.store.files import disk_faults, make_folder, require_own_folders, sole_writer, whole_file, write_atomically
 
 _SETTINGS, _LOCK = "settings.json", ".lock"
 _NAME = re.compile(r"sample_\d+(_turn_[1-9]\d*)?\.json")
@@ -37,18 +37,26 @@ class GenerationFolder:
         self._model = encoded(settings.model)
 
     def generations(self) -> Iterator[Generation]:
-        """Every answer that is kept, by path. Raises StoreError for a file that cannot be read as one."""
-        for path in sorted((self.root / self._model).rglob("*.json")):
+        """Every answer that is kept, by path. Raises StoreError for a file that cannot be read as one, and for a link,
+        a pipe or a device in its place.
+        """
+        for path in sorted((self.root / self._model).rglob("*.json")):  # which goes into no folder behind a link
             if _NAME.fullmatch(path.name):
                 yield _read(path)
 
     def keep(self, generation: Generation) -> None:
         """Write an answer down. When this returns it is on the disk. Raises StoreError or MachineError."""
         text = self.root / self.path(generation)
+        self._require_own(text)
         with disk_faults(text.parent):
             make_folder(text.parent)
         write_atomically(text.with_suffix(".json"), generation.model_dump_json(indent=1).encode() + b"\n")
         write_atomically(text, generation.text.encode())
+
+    def _require_own(self, path: Path) -> None:
+        """Raises StoreError where a link leads from the folder of all answers to this file."""
+        below = path.relative_to(self.root).parents  # itself last
+        require_own_folders(*(self.root / folder for folder in below))
 
     def mend(self) -> dict[Key, Generation]:
         """All answers by key, after the texts that a death in the middle of `keep` left unwritten are written.
@@ -60,6 +68,7 @@ class GenerationFolder:
             kept[generation.key] = without_response(generation)
             text = self.root / self.path(generation)
             if not text.exists():
+                self._require_own(text)
                 write_atomically(text, generation.text.encode())
         return kept
 
@@ -89,6 +98,7 @@ def open_generations(root: Path, settings: GenerationSettings) -> Iterator[Gener
     Raises StoreError where another process writes them, or where they were asked for with other settings.
     """
     folder = root / encoded(settings.model)
+    require_own_folders(root, folder)
     with disk_faults(folder):
         make_folder(folder)
     with sole_writer(folder / _LOCK):
@@ -101,7 +111,7 @@ def open_generations(root: Path, settings: GenerationSettings) -> Iterator[Gener
 
 def _check_settings(path: Path, settings: GenerationSettings) -> None:
     try:
-        there = GenerationSettings.model_validate_json(path.read_bytes())
+        there = GenerationSettings.model_validate_json(whole_file(path))
     except ValidationError as error:
         raise StoreError(f"{path} is not what this harness wrote there: restore it, or choose another run") from error
     mine, theirs = settings.model_dump(), there.model_dump()
@@ -115,7 +125,7 @@ def _check_settings(path: Path, settings: GenerationSettings) -> None:
 def _read(path: Path) -> Generation:
     """Raises StoreError for a file that is no generation."""
     try:
-        return Generation.model_validate_json(path.read_bytes())
+        return Generation.model_validate_json(whole_file(path))
     except ValidationError as error:
         raise StoreError(f"{path} is not what this harness wrote there: restore it, or remove it") from error
 

@@ -20,6 +20,7 @@ Files that are not `.py`, `.txt` or `.md`, hidden ones, `README` files and Kerne
 
 import csv
 import hashlib
+import io
 import os
 import re
 import stat
@@ -262,8 +263,10 @@ def _read_table(table: Path) -> list[Submission]:
 def _rows(table: Path) -> Iterator[tuple[str, _Place]]:
     """The rows of `generations.csv`. Row 1 is the first below the header; empty lines are no rows."""
     try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
+        with _open_regular(table) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                raise InputError(f"{table} is larger than the {MAX_FILE_BYTES >> 20} MiB that a table may have.")
+            reader = csv.DictReader(text, strict=True)
             for column in ("file", "problem"):
                 if column not in (reader.fieldnames or ()):
                     raise InputError(

@@ -45,7 +45,9 @@ Write CUDA C++ in strings, each kernel `extern "C" __global__`, and compile it w
 headers of PyTorch). What it returns is called with `grid=`, `block=` and `args=[tensors and numbers]`.
 """
 
-_GLOBAL = re.compile(r"__global__\s+(?:[\w:]+(?:\s*\([^)]*\))?\s+)*?((?!__launch_bounds__)\w+)(?:\s*<[^<>()]*>)?\s*\(")
+_GLOBAL = re.compile(
+    r"__global__\s+(?:(?!__global__)[\w:]++(?:\s*+\([^()]*+\))?\s+)*?((?!__launch_bounds__)\w++)(?:\s*<[^<>()]*+>)?\s*+\("
+)
 """The name of a `__global__` function, behind its type and launch bounds; a specialisation's too."""
 _TORCH_LIBRARY = re.compile(
     r"\bat::|\bat_cuda_|\bcub::|\bthrust::|cutlass|cublas|cudnn|cufft|cusparse|magma|nccl|gemm|nvjet|flash_(fwd|bwd)"
@@ -90,7 +92,7 @@ _ROWS = (
         name="triton",
         title="Triton",
         modules=("triton",),
-        defines=re.compile(r"@(?:triton\.)?jit\b[^\n]*\s+def\s+(\w+)"),
+        defines=re.compile(r"@(?:triton\.)?jit\b[^\n@]*+\s+def\s+(\w+)"),
         interpreter="triton",
         prompt=_TRITON_PROMPT,
     ),
@@ -98,7 +100,7 @@ _ROWS = (
         name="tilelang",
         title="TileLang",
         modules=("tilelang",),
-        defines=re.compile(r"@(?:\w+\.)*prim_func\b[^\n]*\s+def\s+(\w+)"),
+        defines=re.compile(r"@(?:\w+\.)*prim_func\b[^\n@]*+\s+def\s+(\w+)"),
         shown=("{}_kernel", "{}_kernel_1", "{}_kernel_2", "{}_kernel_3"),
         needs_gpu=True,
         prompt=_TILELANG_PROMPT,

@@ -24,6 +24,8 @@ _OTHER_THINGS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EN
 # A process killed in the middle of an fsync holds its lock until the disk answers, and a child between fork and exec
 # holds it for a moment longer than its parent lives. A batch that is started again at once should not trip over that.
 _LOCK_PATIENCE_S = 2.0
+MOST_FILE_BYTES = 1 << 28
+"""Of a manifest or a model's answer, as of a submission; a run of others may hold a file of any size."""
 _LOCK_POLL_S = 0.05
 
 
@@ -165,8 +167,17 @@ def plain_file(path: Path) -> BinaryIO:
     return open(descriptor, "rb")
 
 
+def whole_file(path: Path) -> bytes:
+    """What is in a file of a run that is no record file. Raises as `plain_file`, StoreError beyond MOST_FILE_BYTES."""
+    with plain_file(path) as file:
+        content = file.read(MOST_FILE_BYTES + 1)
+    if len(content) > MOST_FILE_BYTES:
+        raise StoreError(f"{path} has more than {MOST_FILE_BYTES >> 20} MiB, as nothing has that is written there")
+    return content
+
+
 def require_own_folders(*folders: Path) -> None:
-    """Raises StoreError where one of these is a link: what is written into a run stays there."""
+    """Raises StoreError where one of these is a link: what is read from a run, or written into it, lies there."""
     for folder in folders:
         if folder.is_symlink():
             raise _not_plain(folder)

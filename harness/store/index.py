@@ -25,7 +25,7 @@ from harness.schema import Record
 from harness.schema.columns import Coded, Columns
 from harness.store.files import plain_file
 from harness.store.key import Key
-from harness.store.lines import Line, parse
+from harness.store.lines import Line, has_holes, parse, start_of_line
 from harness.store.scan import Scan, scan, scan_last
 
 # A shorter file is read in a tenth of a second, and a run that is looked at should not grow files.
@@ -198,12 +198,16 @@ def _read_file(path: Path) -> Scan:
         now = time.time_ns()
         stat = os.fstat(file.fileno())
         mark = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev)
-        kept = _load(path) if stat.st_size >= _KEPT_FROM_BYTES else None
-        if kept and kept.mark == mark and kept.edges == _edges(file, stat.st_size):
+        holes = has_holes(file.fileno())  # then its size says nothing of what it would take to read or to hash it
+        kept = _load(path, stat.st_size + _PIECE_BYTES) if stat.st_size >= _KEPT_FROM_BYTES and not holes else None
+        if holes:
+            covered = start_of_line(file.fileno(), stat.st_size)
+            read = scan(path, 0, covered)
+        elif kept and kept.mark == mark and kept.edges == _edges(file, stat.st_size):
             read = kept.scan
             covered = kept.covered
         else:
-            covered = _last_newline(file, stat.st_size)
+            covered = start_of_line(file.fileno(), stat.st_size)
             quiet = now - max(stat.st_mtime_ns, stat.st_ctime_ns) > _QUIET_NS
             kept = _brought_up_to_date(path, kept, covered, mark if quiet else (), _edges(file, stat.st_size))
             read = kept.scan
@@ -244,25 +248,16 @@ def _edges(file: BinaryIO, size: int) -> str:
     return digest.hexdigest()
 
 
-def _last_newline(file: BinaryIO, size: int) -> int:
-    """The bytes up to the last newline, itself among them."""
-    end = size
-    while end > 0:
-        start = max(0, end - _EDGE_BYTES)
-        found = os.pread(file.fileno(), end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        end = start
-    return 0
-
-
-def _load(path: Path) -> _Kept | None:
-    """None where there is none, or where it is broken, of another version, or not as `_save` writes it.
+def _load(path: Path, most_bytes: int) -> _Kept | None:
+    """None where there is none, or where it is broken, of another version, of more than `most_bytes`, or not as `_save`
+    writes it.
 
     In a run of others it may be anything. Not covered: one that is well made and says other figures than the records.
     """
     try:
         with plain_file(index_path(path)) as file, np.load(file, allow_pickle=False) as arrays:
+            if os.fstat(file.fileno()).st_size > most_bytes:
+                return None
             if any(each.compress_type != zipfile.ZIP_STORED for each in arrays.zip.infolist()):  # of any size unpacked
                 return None
             about = json.loads(arrays["about"].tobytes())

@@ -13,10 +13,10 @@ import numpy as np
 import harness
 from harness.errors import StoreError
 from harness.schema.columns import Columns
-from harness.store.files import disk_faults, make_folder, plain_files, sync_folder
+from harness.store.files import disk_faults, make_folder, plain_files, sync_folder, whole_file
 from harness.store.index import Index, by_key, keys, last_words
 from harness.store.manifest import Manifest
-from harness.store.run import ARTIFACTS_NAME, GENERATIONS_NAME, MANIFEST_NAME, Run, run_folder
+from harness.store.run import ARTIFACTS_NAME, GENERATIONS_NAME, MANIFEST_NAME, MOST_ATTACHED_BYTES, Run, run_folder
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _copy_attachments(lines: _Lines, runs: Sequence[Run], target: Path) -> None:
             (target / slug).mkdir(parents=True)
             for name, file in plain_files(folders[origin] / slug):
                 with (target / slug / name).open("xb") as copy:
-                    shutil.copyfileobj(file, copy)
+                    copy.write(file.read(MOST_ATTACHED_BYTES))
 
 
 def _copy_generations(runs: Sequence[Run], target: Path) -> None:
@@ -161,10 +161,11 @@ def _copy_generations(runs: Sequence[Run], target: Path) -> None:
             copy = target / path.relative_to(folder)
             if not path.is_file() or path.is_symlink() or path.name.startswith("."):
                 continue
-            if copy.exists() and copy.read_bytes() != path.read_bytes():
+            content = whole_file(path)
+            if copy.exists() and copy.read_bytes() != content:
                 raise StoreError(f"{path} differs from that of another run: answers of one model must be of one run")
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+            copy.write_bytes(content)
 
 
 def _manifest(manifests: Sequence[Manifest]) -> tuple[Manifest, tuple[str, ...]]:

@@ -26,10 +26,11 @@ from harness.store.files import (
     plain_files,
     require_own_folders,
     sole_writer,
+    whole_file,
     write_atomically,
 )
 from harness.store.key import Key, encodable
-from harness.store.lines import is_whole, newer_version, set_aside
+from harness.store.lines import MOST_LINE_BYTES, is_whole, newer_version, set_aside, start_of_line
 from harness.store.manifest import MANIFEST_VERSION, Manifest
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ ARTIFACTS_NAME = "artifacts"
 GENERATIONS_NAME = "generations"
 FOLDERS_NAME = "folders.json"
 ARTIFACT_CAP_BYTES = 64 * 1024
-_MOST_READ = 4 * ARTIFACT_CAP_BYTES
+MOST_ATTACHED_BYTES = 4 * ARTIFACT_CAP_BYTES
 """Of an attachment; a run that others made may hold longer ones."""
 _SHARD_FILE = re.compile(r"records-(\d+)-of-(\d+)\.jsonl")
 
@@ -135,8 +136,7 @@ class Run:
     def folders(self) -> tuple[str, ...]:
         """The folders that batches have fed the run from, as absolute paths; none where that is not known."""
         try:
-            with plain_file(self.folder / FOLDERS_NAME) as file:
-                return tuple(map(str, json.load(file)))
+            return tuple(map(str, json.loads(whole_file(self.folder / FOLDERS_NAME))))
         except (
             OSError,
             StoreError,
@@ -161,7 +161,7 @@ class Run:
         if (self.folder / ARTIFACTS_NAME).is_symlink():
             return {}
         files = plain_files(self.artifacts(record))
-        return {name: file.read(_MOST_READ).decode("utf-8", "replace") for name, file in files}
+        return {name: file.read(MOST_ATTACHED_BYTES).decode("utf-8", "replace") for name, file in files}
 
     def append(self, record: Record, attachments: Mapping[str, str] | None = None) -> str:
         """Adds one record: its JSON, as it was written. When this returns, it and its attachments are on the disk.
@@ -294,8 +294,7 @@ def _settled_manifest(folder: Path, manifest: Manifest) -> Manifest:
 def _load_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
-        with plain_file(path) as file:
-            content = file.read()
+        content = whole_file(path)
     except FileNotFoundError as error:
         raise StoreError(f"{folder} is not a run: it has no {MANIFEST_NAME}") from error
     except OSError as error:
@@ -313,19 +312,13 @@ def _load_manifest(folder: Path) -> Manifest:
 def _mend_last_line(descriptor: int) -> None:
     """Ends the last line, so that no record is ever glued to it: whole JSON gets its newline, a torn write goes."""
     size = os.fstat(descriptor).st_size
-    tail = b""
-    start = size
-    while start > 0 and b"\n" not in tail:
-        step = min(start, 1 << 16)
-        start -= step
-        tail = os.pread(descriptor, step, start) + tail
-    content = tail.rpartition(b"\n")[2]
-    if not content:
+    start = start_of_line(descriptor, size)
+    if start == size:
         return
-    if is_whole(content):
+    if size - start <= MOST_LINE_BYTES and is_whole(os.pread(descriptor, size - start, start)):
         append_durably(descriptor, b"\n")
     else:
-        os.ftruncate(descriptor, size - len(content))
+        os.ftruncate(descriptor, start)
         os.fsync(descriptor)
 
 

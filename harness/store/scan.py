@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,7 +24,7 @@ from harness.errors import StoreError
 from harness.schema import SCHEMA_VERSION
 from harness.schema.columns import Columns, ColumnsBuilder
 from harness.schema.head import Head, read_head
-from harness.store.lines import Line, NotARecord, is_whole, parse
+from harness.store.lines import MOST_LINE_BYTES, Line, NotARecord, end_of_line, has_holes, is_whole, parse
 
 # Starting a process costs a third of a second; this many bytes cost one process about as much again.
 _BYTES_A_PROCESS = 64 << 20
@@ -91,15 +92,21 @@ def scan(path: Path, start: int, end: int) -> Scan:
 
 def scan_last(path: Path, start: int) -> Scan | None:
     """The record of a last line that has no newline, where it is whole: a torn write is none, what was edited by hand
-    is.
+    is. One that is longer than any record is a stray.
     """
     with path.open("rb") as file:
         file.seek(start)
-        content = file.read()
-    if b"\n" in content or not is_whole(content):  # a newline: it was ended after the lines before were read
-        return None
+        content = file.read(MOST_LINE_BYTES + 1)
+        size = os.fstat(file.fileno()).st_size
     reading = _Reading(path, start)
-    reading.add([content + b"\n"])
+    if b"\n" in content:  # it was ended after the lines before were read
+        return None
+    if len(content) > MOST_LINE_BYTES:
+        reading.leave_out(size + 1)
+    elif is_whole(content):
+        reading.add([content + b"\n"])
+    else:
+        return None
     return reading.scan()
 
 
@@ -107,9 +114,17 @@ def _scan_alone(path: Path, start: int, end: int) -> Scan:
     reading = _Reading(path, start)
     with _no_search_for_cycles(), path.open("rb") as file:
         file.seek(start)
-        # readlines goes on until it has more than it is told.
-        while reading.at < end and (lines := file.readlines(min(_BLOCK_BYTES, max(1, end - reading.at - 1)))):
-            reading.add(lines)
+        while reading.at < end and (block := file.read(min(_BLOCK_BYTES, end - reading.at))):
+            if not block.endswith(b"\n"):
+                block += file.readline(MOST_LINE_BYTES)
+            *lines, last = BytesIO(block).readlines()
+            if last.endswith(b"\n") or len(last) <= MOST_LINE_BYTES:
+                reading.add([*lines, last])
+            else:
+                reading.add(lines)
+                with path.open("rb", buffering=0) as beside:  # whose place in the file is its own
+                    reading.leave_out(end_of_line(beside.fileno(), reading.at + len(last), end))
+                file.seek(reading.at)
         return reading.scan()
 
 
@@ -154,6 +169,10 @@ class _Reading:
                 self._builder.add((head,))
                 self.at = self._place.add(self.at, [line])
 
+    def leave_out(self, end: int) -> None:
+        """Puts a line that ends at byte `end`, its newline counted, aside unread."""
+        self.at = self._strays.add_one(self.at, end)
+
     def scan(self) -> Scan:
         return Scan(self._builder.build(), self._place.array(), self._strays.array())
 
@@ -172,6 +191,12 @@ class _Places:
         self._size.fromlist(sizes)
         return end
 
+    def add_one(self, at: int, end: int) -> int:
+        """Adds one line from byte `at` to byte `end`, which is given back."""
+        self._offset.append(at)
+        self._size.append(end - at)
+        return end
+
     def array(self) -> NDArray[np.int64]:
         """First byte and bytes, the newline not counted, a row a line."""
         return np.column_stack((np.frombuffer(self._offset, np.int64), np.frombuffer(self._size, np.int64) - 1))
@@ -186,12 +211,11 @@ def _cuts(path: Path, start: int, end: int) -> list[int]:
     """Where the stretches begin and end that a process each reads."""
     processes = min(len(os.sched_getaffinity(0)), (end - start) // _BYTES_A_PROCESS, _PROCESSES)
     cuts = [start]
-    with path.open("rb") as file:
-        for part in range(1, processes):
-            file.seek(start + (end - start) * part // processes)
-            file.readline()
-            if cuts[-1] < file.tell() < end:
-                cuts.append(file.tell())
+    with path.open("rb", buffering=0) as file:
+        for part in range(1, 1 if has_holes(file.fileno()) else processes):
+            cut = end_of_line(file.fileno(), start + (end - start) * part // processes, end)
+            if cuts[-1] < cut < end:
+                cuts.append(cut)
     return [*cuts, end]
 
 

@@ -1,6 +1,7 @@
 """Problems are found by every name that people use, in every folder that keeps them."""
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,33 @@ def test_line_ends_and_byte_order_marks_are_taken_off_but_hashed(tmp_path: Path)
     problem = read_problem(tmp_path / "mine.py")
     assert problem.source == PROBLEM
     assert problem.sha256 == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "endless"])
+def test_what_does_not_end_is_no_problem(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path, "level1/19_ReLU.py") / "level1" / "20_Endless.py"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(8 << 40)
+    with pytest.raises(ProblemError, match=r"20_Endless.py is (no regular file|larger than the 16 MiB)"):
+        read_problem(path)
+    catalog = open_catalog(tmp_path)
+    assert catalog.find("19_ReLU").name == "19_ReLU"
+    with pytest.raises(ProblemError):
+        catalog.find(str(path))
+
+
+def test_a_set_of_ones_own_may_hold_files_without_an_end(tmp_path: Path) -> None:
+    write(tmp_path, "level1/19_ReLU.py", "mine/softmax.py")
+    with (tmp_path / "mine" / "endless.py").open("wb") as file:
+        file.truncate(8 << 40)
+    os.mkfifo(tmp_path / "mine" / "pipe.py")
+    os.mkfifo(tmp_path / "pipe.parquet")
+    assert list(open_catalog(tmp_path).files) == ["level1/19_ReLU", "mine/softmax"]
 
 
 def test_a_problem_in_another_encoding_is_refused(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spending import at_most
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder
 from harness.compile.decided import MOST_CHARACTERS, TWICE, decide
-from harness.compile.names import Names
+from harness.compile.printed import Names
 from harness.compile.recipe import Machine, Plan
 from harness.compile.refused import Unit
 from harness.compile.rules import RULES
@@ -404,3 +405,28 @@ def test_what_another_tool_than_the_compiler_says_is_left_to_stock() -> None:
     output = "/tmp/cc1.s: Assembler messages:\n/tmp/cc1.s:3: Fatal error: can't open /etc/passwd for reading"
     assert rule_of("asm();", output.replace("Fatal error", "Fehler")) is None
     assert rule_of("asm();", output) is None
+
+
+# ---- hostile text ----
+
+HOSTILE = (
+    "[", "(", "{", "<", "1", "a", ":", "\n", " ", "\\\n", '"', "class ", "namespace ", "using a ", "typo(", "/*", 'R"(',
+    "#define a(\n",
+)  # fmt: skip
+ONE_OF_EACH = {rule: (text, output) for text, output, rule in reversed(DECIDED.values())}
+TELLING = [*ONE_OF_EACH.values(), *((text, log) for text, log, _ in DECIDED.values() if "no matching function" in log)]
+
+
+@pytest.mark.parametrize(("text", "output"), TELLING)
+def test_what_a_source_repeats_is_read_in_time_that_grows_with_it(text: str, output: str) -> None:
+    """A quarter of a megabyte takes a tenth of a second, and minutes where it is searched anew from each word."""
+    for unit in HOSTILE:
+        with at_most(5):
+            rule_of(f"{text} {unit * ((MOST_CHARACTERS - 1000) // len(unit))}", output)
+
+
+@pytest.mark.parametrize(("text", "output"), TELLING)
+def test_so_is_what_a_compiler_repeats(text: str, output: str) -> None:
+    for unit in (*HOSTILE, "' ", "error: ", "multiple definition of `'; a.o:", " note: ", "a<<<>>>"):
+        with at_most(5):
+            rule_of(text, f"{output}{unit * ((256 << 10) // len(unit))}")

@@ -1,7 +1,10 @@
 """What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
 
+from spending import at_most
+
 from harness.compile import ArtifactCache
-from harness.compile.names import balanced, declared_in, header_names, read_names, skeleton_of, without_comments
+from harness.compile.names import header_names, skeleton_of
+from harness.compile.printed import MOST_WORDS, Names, balanced, declared_in, read_names, without_comments
 from harness.compile.recipe import Machine
 from harness.compile.sources import source_files
 from harness.compile.stock import STOCK
@@ -138,3 +141,39 @@ def test_a_chain_of_macros_that_paste_is_followed_in_one_walk():
     chain = [f"#define A{number} A{number - 1}" for number in range(length, 0, -1)]
     names = read_names("\n".join([*chain, "#define A0(a, b) a##b", "#define PLAIN A_other"]))
     assert names.pasting == {f"A{number}" for number in range(length + 1)}
+
+
+HOSTILE = (
+    "namespace std { ", "namespace std { using namespace std; ", "class Tensor { ", "class Tensor : at { ", "{", "(",
+    "((a)", "int f(", "(*", "a::", "using a ", "namespace a {} using namespace a; ", "enum ", "struct ", "#define a(\n",
+    "[[ ]]", "namespace [[]] ", '"', 'R"(', "/*", "\\\n", "\n",
+)  # fmt: skip
+
+
+def test_what_is_printed_over_and_over_is_read_in_time_that_grows_with_it() -> None:
+    for unit in HOSTILE:
+        with at_most(10):
+            read_names(unit * (300_000 // len(unit)))
+
+
+def test_brackets_that_could_be_read_in_many_ways_are_read_in_one() -> None:
+    for head in ("namespace a", "class", "class alignas(8)"):
+        for brackets in ("[[]]", "[[a]] ", "__attribute__(()) ", "alignas(()) "):
+            with at_most(10):
+                read_names(f"{head} {brackets * 40} ( {{ }}")
+
+
+def test_of_includes_that_print_more_names_than_headers_have_nothing_is_said(cache: ArtifactCache) -> None:
+    around = Surroundings(Machine("cpu", find_torch(), cxx_compiler()), cache, lambda _: None)
+    request = BuildRequest(name="any", cpp_sources=('#include "own.h"\n',), no_implicit_headers=True)
+    call, file = STOCK.plan(request, around).compile[0], source_files(request)[0]
+
+    def names_of(count: int) -> Names | None:
+        own = '#line 1 "/usr/include/own.h"\n' + " ".join(f"x{number}" for number in range(count))
+        return header_names(call, file.text, {"own.h": own}, around)
+
+    few = names_of(100)
+    assert few is not None
+    assert {"x0", "x99"} <= few.everywhere
+    assert names_of(MOST_WORDS) is None
+    assert not list((cache.root / "work").iterdir())

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import subprocess
 import sys
 
@@ -85,6 +86,43 @@ def test_a_file_of_ours_that_was_damaged_is_named(folder, tmp_path):
         folder.mend()
     with pytest.raises(InputError, match=r"sample_0.json is not what this harness wrote there"):
         read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "device", "endless"])
+@pytest.mark.parametrize("name", ["level1/19_ReLU/sample_0.json", "settings.json"])
+def test_what_is_no_file_of_the_folder_s_own_is_refused_at_once(tmp_path, kind, name):
+    with open_generations(tmp_path / "g", SETTINGS) as folder:
+        folder.keep(generation("a"))
+    path = tmp_path / "g" / "m" / name
+    kept = path.rename(tmp_path / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "endless":
+        with path.open("wb") as file:
+            file.truncate(8 << 40)
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else kept)
+    words = "more than 256 MiB" if kind == "endless" else "is a link, a pipe or a device"
+    with pytest.raises(StoreError, match=words), open_generations(tmp_path / "g", SETTINGS) as folder:
+        folder.mend()
+
+
+@pytest.mark.parametrize("linked", ["m", "m/level1", "m/level1/19_ReLU"])
+def test_no_answer_is_written_or_read_behind_a_link_to_a_folder(tmp_path, linked):
+    with open_generations(tmp_path / "g", SETTINGS) as folder:
+        folder.keep(generation("a"))
+    mine = (tmp_path / "g" / linked).rename(tmp_path / "mine")
+    (tmp_path / "g" / linked).symlink_to(mine)
+    before = sorted(mine.rglob("*"))
+
+    def resume():
+        with open_generations(tmp_path / "g", SETTINGS) as folder:
+            assert folder.mend() == {}
+            folder.keep(generation("b", sample=1))
+
+    with pytest.raises(StoreError, match="is a link"):
+        resume()
+    assert sorted(mine.rglob("*")) == before
 
 
 def test_two_processes_do_not_ask_the_same_model_for_one_run(folder, tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from harness.errors import InputError, MachineError, StoreError
 from harness.schema import Correct, Device, ErrorSummary, SubmissionRef, Wrong
 from harness.store import ARTIFACT_CAP_BYTES, Key, Manifest, open_run, run_names
+from harness.store import scan as store_scan
 
 
 def paths_of(run):
@@ -315,6 +316,55 @@ def test_nor_does_a_pipe_in_its_place_keep_anybody_waiting(tmp_path, make_record
     folder, _ = _run_of_others(tmp_path, make_record, manifest, stray=b"no record\n")
     os.mkfifo(folder / "records.jsonl.set-aside")
     assert paths_of(open_run("r", root=tmp_path)) == ["a.py"]
+
+
+ENDLESS = 8 << 40
+"""Bytes of holes: nothing on the disk, a day to read, and more than any memory."""
+
+
+@pytest.mark.parametrize("where", ["first", "middle", "last", "behind the last newline"])
+def test_a_line_without_an_end_is_left_out_by_name_and_the_others_are_read(tmp_path, make_record, manifest, where):
+    folder, _ = _run_of_others(tmp_path, make_record, manifest)
+    path = folder / "records.jsonl"
+    (record,) = path.read_bytes().splitlines(keepends=True)
+    before = {"first": 0, "middle": 1, "last": 2, "behind the last newline": 2}[where]
+    with path.open("wb") as file:
+        file.write(record * before)
+        file.truncate(file.tell() + ENDLESS)
+        file.seek(0, os.SEEK_END)
+        file.write(b"" if where == "behind the last newline" else b"\n" + record * (2 - before))
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["a.py"]
+    assert len(opened.index().lines) == 2
+    assert opened.left_out == (f"{path}:{before + 1}",)
+    assert not (folder / "records.jsonl.set-aside").exists()
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("b.py"))
+    assert paths_of(open_run("r", root=tmp_path)) == ["a.py", "b.py"]
+
+
+def test_so_is_one_that_the_disk_holds(tmp_path, make_record, manifest, monkeypatch):
+    monkeypatch.setattr(store_scan, "MOST_LINE_BYTES", 1 << 20)
+    folder, _ = _run_of_others(tmp_path, make_record, manifest, stray=b" " * (3 << 20) + b"\n")
+    with (folder / "records.jsonl").open("a") as file:
+        file.write(make_record("b.py").model_dump_json() + "\n")
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["a.py", "b.py"]
+    assert opened.left_out == (f"{folder / 'records.jsonl'}:2",)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "folders.json", "records.jsonl.set-aside", ".records.jsonl.index"])
+def test_no_other_file_of_a_run_is_read_without_an_end(tmp_path, make_record, manifest, name):
+    folder, _ = _run_of_others(tmp_path, make_record, manifest, stray=b"no record\n")
+    with (folder / name).open("ab") as file:
+        file.truncate(ENDLESS)
+    if name == "manifest.json":
+        with pytest.raises(StoreError, match="more than 256 MiB"):
+            open_run("r", root=tmp_path)
+    else:
+        opened = open_run("r", root=tmp_path)
+        assert paths_of(opened) == ["a.py"]
+        assert opened.folders() == ()
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "manifest.json"])
