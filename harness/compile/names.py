@@ -23,6 +23,8 @@ from harness.compile.toolchain import Surroundings
 PREPROCESS_S = 120.0
 MOST_BYTES = 48 << 20
 """Of one preprocessed source: torch's are 15 to 17 MB, and a candidate's includes can be made to give any number."""
+MOST_NAMES = 400_000
+"""Identifiers, and those in the bodies of macros: `torch/extension.h` has 54,000 and 26,000 (torch 2.13)."""
 _THIS_CODE = Path(__file__).read_bytes()
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _COMMENT_OR_TEXT = re.compile(
@@ -129,10 +131,11 @@ def header_names(call: Sequence[str], text: str, files: Mapping[str, str], aroun
         folder = cache.tool(fingerprint, hold=False)
         if folder is None:
             printed = _preprocess(flags, call[-3], skeleton, files, around)
-            if printed is None:
+            names = None if printed is None else read_names(printed)
+            if names is None:
                 return None
             with disk_faults(cache.root), cache.work_folder() as work:
-                read_names(printed).write(work / "names.json")
+                names.write(work / "names.json")
                 folder = cache.publish_tool(work, fingerprint, hold=False)
         return _read(folder / "names.json")
 
@@ -206,12 +209,14 @@ def skeleton_of(text: str) -> str:
     return "\n".join((*lines[: last + 1], *["#endif"] * max(0, depth), ""))
 
 
-def read_names(printed: str) -> Names:
-    """The names in what `-E -dD` printed, but for lines that came from files of the candidate's."""
+def read_names(printed: str) -> Names | None:
+    """The names in what `-E -dD` printed, but for lines that came from files of the candidate's; None for too many."""
     lines = list(_of_headers(printed))
+    everywhere = _distinct(lines)
     bodies = {found[1]: found[2] for line in lines if line.startswith("#define") and (found := _DEFINE.match(line))}
+    if everywhere is None or sum(len(set(IDENTIFIER.findall(body))) for body in bodies.values()) > MOST_NAMES:
+        return None
     code = "\n".join(line for line in lines if line and not line.startswith("#"))
-    everywhere = frozenset(word for line in lines for word in IDENTIFIER.findall(line))
     code = without_comments(code, keep_strings=False)
     outside = "\n".join(_outside(code))
     blocks = list(_named_blocks(code))
@@ -226,6 +231,16 @@ def read_names(printed: str) -> Names:
         within=_within(code, blocks),
         members=_members(code, blocks),
     )
+
+
+def _distinct(lines: Iterable[str]) -> frozenset[str] | None:
+    """The identifiers of these lines; None where there are too many."""
+    found: set[str] = set()
+    for line in lines:
+        found.update(IDENTIFIER.findall(line))
+        if len(found) > MOST_NAMES:
+            return None
+    return frozenset(found)
 
 
 def _of_headers(printed: str) -> Iterator[str]:

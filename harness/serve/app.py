@@ -18,7 +18,7 @@ from harness.errors import InputError, ProblemError
 from harness.serve.asked import Asked, NeedsToken
 from harness.serve.changes import Changes, phase_of
 from harness.serve.engine import Busy, Engine, Unavailable
-from harness.serve.jobs import Job
+from harness.serve.jobs import Job, Shared
 from harness.serve.metrics import Metrics
 
 LONGEST_WAIT_S = 600.0
@@ -133,7 +133,10 @@ def _add_judgements(app: FastAPI, desk: Desk) -> None:
     @app.delete("/v1/judgements/{id}")
     async def cancel(id: str) -> Response:
         desk.job(id)
-        desk.engine.cancel(id)
+        try:
+            desk.engine.cancel(id)
+        except Shared:
+            raise HTTPException(409, "it was asked for more than once, maybe by others: it is judged") from None
         return _answered(desk.job(id))
 
 

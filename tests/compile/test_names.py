@@ -1,5 +1,7 @@
 """What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
 
+import pytest
+
 from harness.compile import ArtifactCache
 from harness.compile.names import balanced, declared_in, header_names, read_names, skeleton_of, without_comments
 from harness.compile.recipe import Machine
@@ -138,3 +140,13 @@ def test_a_chain_of_macros_that_paste_is_followed_in_one_walk():
     chain = [f"#define A{number} A{number - 1}" for number in range(length, 0, -1)]
     names = read_names("\n".join([*chain, "#define A0(a, b) a##b", "#define PLAIN A_other"]))
     assert names.pasting == {f"A{number}" for number in range(length + 1)}
+
+
+def test_of_more_names_than_headers_have_nothing_is_said_and_nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate's includes can be made to give any number, and what was read is remembered."""
+    monkeypatch.setattr("harness.compile.names.MOST_NAMES", 50)
+    assert read_names("\n".join(f"int a{number};" for number in range(40))) is not None
+    assert read_names("\n".join(f"int a{number};" for number in range(60))) is None
+    bodies = [f"#define A{number} a b c d e f" for number in range(10)]
+    assert read_names("\n".join(bodies[:5])) is not None
+    assert read_names("\n".join(bodies)) is None
