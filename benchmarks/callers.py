@@ -27,7 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +231,13 @@ def of_server(answers: int, kills: int) -> dict[str, object]:
 
     def cancelling(server: Server, number: int) -> dict[str, Any] | str:
         """Ask without waiting and cancel; the judgement where it came too late."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, HTTPException, ValueError):
             asked = server.ask("POST", "/v1/judgements", {"submission": text_of(number), "problem": "19_ReLU"})
             refused[asked["status"]] += 1
             if asked["status"] in (200, 202):
                 told = server.ask("DELETE", f"/v1/judgements/{asked['id']}")
-                return told if told["state"] == "done" else "cancelled"
+                if told["status"] in (200, 202):
+                    return told if told["state"] == "done" else "cancelled"
         return "refused"
 
     def one(server: Server, number: int, way: str) -> None:
@@ -307,6 +308,7 @@ def of_server(answers: int, kills: int) -> dict[str, object]:
         "lost": answers - len(again),
         "ids": len({answer["id"] for answer in again.values()}),
         "records that count": len(counting),
+        "ids with more than one": len(counting) - len(by_id),
         "lines of records": lines,
         "whose record that counts is not what was told": sum(
             record is None or record.model_dump(mode="json") != again[number]["record"]

@@ -13,25 +13,33 @@ HARNESS_URL and HARNESS_TOKEN are what `url` and `token` are where they are not 
 """
 
 import asyncio
+import contextlib
+import hashlib
+import io
 import json
+import math
 import os
 import random
+import re
+import socket
 import ssl
 import time
 import urllib.parse
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPException, HTTPResponse
 from typing import Any, Literal, NamedTuple
 
 DEFAULT_URL = "http://127.0.0.1:8321"
 DEADLINE_S = 600.0
 LONGEST_POLL_S = 30.0  # what one request waits for a verdict; proxies cut longer ones
 GRACE_S = 10.0  # what an answer may take beyond what it was asked to wait
-LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_S = 60.0  # whatever Retry-After says
 AT_ONCE_S = 0.1  # a server that answers sooner that there is nothing yet is not asked again at once
+LARGEST_ANSWER = 64 << 20
 TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 VERDICTS = frozenset(("correct", "wrong", "failed", "rejected"))
+STATES = frozenset(("queued", "running", "done", "fault", "expired", "cancelled"))
 
 Answer = dict[str, Any]
 """What the server says of a judgement: id, state, tag, reason, record and summary (docs/serve.md)."""
@@ -43,7 +51,7 @@ class NoVerdict(Exception):
 
 
 class Request(NamedTuple):
-    """One HTTP request; `timeout_s` bounds all of it."""
+    """One HTTP request; `timeout_s` bounds all of it: connecting, sending and the whole answer."""
 
     method: str
     path: str
@@ -87,7 +95,8 @@ def judge(
         submission: what the model answered, or Python source. Never a path.
         problem: the name of a problem that the server has, or, with a token, the source of one (it has a line break).
         settings: those that the server lets a caller choose, such as {"precision": "fp16"}.
-        deadline_s: seconds from now, all tries together; the server does not begin what is over its deadline.
+        deadline_s: seconds from now, all tries together, whatever a server says or withholds; only looking up its
+            name may take longer. The server does not begin what is over its deadline.
         fresh: judge anew where the server has a verdict already.
         tag: the caller's own word, given back.
     """
@@ -165,19 +174,19 @@ def judge_many(
 
 def problems(*, url: str | None = None, token: str | None = None) -> list[str]:
     """The names of the problems that the server has. Raises ConnectionError where it cannot be asked."""
-    found: list[str] = json.loads(_looked_up("/v1/problems", url, token))
+    found: list[str] = _looked_up("/v1/problems", list, url, token)
     return found
 
 
 def problem(name: str, *, url: str | None = None, token: str | None = None) -> dict[str, Any]:
     """One of them: `title`, `sha256` and `source`. Raises LookupError where it has none, ConnectionError."""
-    found: dict[str, Any] = json.loads(_looked_up(f"/v1/problems/{urllib.parse.quote(name)}", url, token))
+    found: dict[str, Any] = _looked_up(f"/v1/problems/{urllib.parse.quote(name)}", dict, url, token)
     return found
 
 
 def judgement(id: str, *, url: str | None = None, token: str | None = None) -> Answer:
     """What the server says of a judgement now, in whatever state. Raises LookupError, ConnectionError."""
-    found: Answer = json.loads(_looked_up(f"/v1/judgements/{urllib.parse.quote(id, safe='')}", url, token))
+    found: Answer = _looked_up(f"/v1/judgements/{urllib.parse.quote(id, safe='')}", dict, url, token)
     return found
 
 
@@ -193,7 +202,7 @@ def reward(summary: Mapping[str, Any], *, profile: Profile = "kevin", cap: float
     A correct candidate that was not timed counts as one with a speed-up of 0. Raises NoVerdict where the summary is
     none of a verdict, ValueError for a profile that is none.
     """
-    if not summary or summary.get("kind") not in VERDICTS:
+    if not _is_summary(summary) or summary["kind"] not in VERDICTS:
         raise NoVerdict("what holds no verdict has no reward")
     if profile not in ("correct", "speedup", "kevin"):
         raise ValueError(f"there is no profile {profile!r}: give correct, speedup or kevin")
@@ -207,11 +216,14 @@ def reward(summary: Mapping[str, Any], *, profile: Profile = "kevin", cap: float
     return held if profile == "speedup" else 0.3 + held
 
 
-def _looked_up(path: str, url: str | None, token: str | None) -> bytes:
-    """What one GET says, asked once."""
+def _looked_up(path: str, form: type, url: str | None, token: str | None) -> Any:
+    """What one GET says, asked once: JSON that is a list or an object, as `form` says."""
     response = _sent(Request("GET", path, b"", LONGEST_POLL_S), _Server.of(url, token))
     if response is not None and response.status in (200, 202):
-        return response.body
+        found = _json(response)
+        if isinstance(found, form):
+            return found
+        raise ConnectionError(f"what answers there is no server of judgements: {_said(response)}")
     why = "no connection" if response is None else f"{response.status} {_said(response)}"
     if response is not None and response.status in (404, 422):
         raise LookupError(why)
@@ -235,14 +247,17 @@ def _answer(ended: StopIteration) -> Answer:
 
 
 def _conversation(asked: dict[str, Any], deadline_s: float) -> Conversation:
-    """Ask until there is a verdict. Once the server has named the judgement it is asked for by that name."""
+    """Ask until there is a verdict. Once the server has named the judgement it is asked for by that name.
+
+    A 200 that is no answer to what was asked, such as a proxy's own page, is tried again like a lost connection.
+    """
     end = time.monotonic() + deadline_s
-    name, tries, why = "", 0, "it was not asked"
+    name, tries, why = "", 0, "no connection"
     while (left := end - time.monotonic()) > 0:
         began = time.monotonic()
         response = yield _request(asked, name, left)
-        if response is not None and response.status in (200, 202):
-            answer: Answer = json.loads(response.body)
+        answer = _answer_of(response, asked, name)
+        if answer is not None:
             if _is_settled(answer):
                 return {**answer, "tag": asked.get("tag", "")}
             name, tries, why = str(answer["id"]), 0, f"it is {answer['state']}"
@@ -250,8 +265,11 @@ def _conversation(asked: dict[str, Any], deadline_s: float) -> Conversation:
                 yield Pause(random.uniform(AT_ONCE_S, 2 * AT_ONCE_S))
         elif response is not None and response.status == 404 and name:
             name = ""  # the server has lost its state, or is another one
-        elif response is None or response.status in TRY_AGAIN:
-            why = "no connection" if response is None else f"{response.status} {_said(response)}"
+        elif response is None or response.status in TRY_AGAIN or response.status in (200, 202):
+            if response is not None:
+                why = f"{response.status} {_said(response)}"
+            elif time.monotonic() < end:  # else the deadline cut it off, which says nothing of the server
+                why = "no connection"
             yield Pause(min(_pause(response, tries), max(0.0, end - time.monotonic())))
             tries += 1
         else:
@@ -259,30 +277,80 @@ def _conversation(asked: dict[str, Any], deadline_s: float) -> Conversation:
     raise NoVerdict(f"no verdict within {deadline_s:g} s; the last answer: {why}")
 
 
+def _answer_of(response: Response | None, asked: Mapping[str, Any], name: str) -> Answer | None:
+    """What a server says of the judgement that was asked for; None where a response is anything else."""
+    if response is None or response.status not in (200, 202):
+        return None
+    answer = _json(response)
+    if not isinstance(answer, dict) or answer.get("state") not in STATES or not isinstance(answer.get("id"), str):
+        return None
+    if name and answer["id"] != name:
+        return None
+    if answer["state"] != "done":
+        return answer
+    own = hashlib.sha256(asked["submission"].encode()).hexdigest()
+    return answer if _is_summary(answer.get("summary")) and _judged_text(answer) == own else None
+
+
+def _is_summary(summary: Any) -> bool:
+    """Whether this has the form of a summary: kind, correct, compiled, and a number where there is a speed-up."""
+    if not isinstance(summary, Mapping) or not isinstance(summary.get("kind"), str):
+        return False
+    if summary.get("correct") is not (summary["kind"] == "correct") or "speedup" not in summary:
+        return False
+    speedup = summary["speedup"]
+    if speedup is None:
+        return True
+    value = speedup.get("value") if isinstance(speedup, Mapping) else None
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _judged_text(answer: Answer) -> object:
+    """The hash of the text that a record is of."""
+    record = answer.get("record")
+    submission = record.get("submission") if isinstance(record, dict) else None
+    return submission.get("sha256") if isinstance(submission, dict) else None
+
+
 def _is_settled(answer: Answer) -> bool:
     """Whether there is a verdict. Raises NoVerdict where there will be none."""
     if answer["state"] in ("queued", "running"):
         return False
     if answer["state"] != "done" or answer["summary"]["kind"] not in VERDICTS:
-        raise NoVerdict(f"{answer['state']}: {answer['reason'] or 'no reason given'}")
+        raise NoVerdict(f"{answer['state']}: {answer.get('reason') or 'no reason given'}")
     return True
 
 
 def _request(asked: dict[str, Any], name: str, left: float) -> Request:
-    poll = min(left, LONGEST_POLL_S)
+    """The next request, which ends within the `left` seconds; the server is to answer a little before that."""
+    poll = min(left - min(1.0, left / 2), LONGEST_POLL_S)
+    timeout_s = min(left, poll + GRACE_S)
     if name:
-        return Request("GET", f"/v1/judgements/{urllib.parse.quote(name)}?wait={poll:.1f}", b"", poll + GRACE_S)
+        return Request("GET", f"/v1/judgements/{urllib.parse.quote(name, safe='')}?wait={poll:.1f}", b"", timeout_s)
     body = json.dumps({**asked, "deadline_s": left}).encode()
-    return Request("POST", f"/v1/judgements?wait={poll:.1f}", body, poll + GRACE_S)
+    return Request("POST", f"/v1/judgements?wait={poll:.1f}", body, timeout_s)
 
 
 def _pause(response: Response | None, tries: int) -> float:
-    """Seconds until the next try: what the server asked for, else twice as long each time. Callers fall out of step."""
+    """Seconds until the next try: what the server asked for, else twice as long each time. Callers fall out of step.
+
+    Of Retry-After a number of seconds is taken, within AT_ONCE_S and LONGEST_PAUSE_S; a date or anything else is not.
+    """
     try:
         asked = float((response.headers if response else {})["retry-after"])
     except (KeyError, ValueError):
-        return min(LONGEST_PAUSE_S, 0.25 * 2.0 ** min(tries, 10)) * random.uniform(0.5, 1.0)
-    return max(0.0, asked) * random.uniform(1.0, 1.5)
+        asked = math.nan
+    if asked >= 0:
+        return min(LONGEST_PAUSE_S, max(AT_ONCE_S, asked)) * random.uniform(1.0, 1.5)
+    return min(LONGEST_PAUSE_S, 0.25 * 2.0 ** min(tries, 10)) * random.uniform(0.5, 1.0)
+
+
+def _json(response: Response) -> Any:
+    """What the body says; None where it is no JSON."""
+    try:
+        return json.loads(response.body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _said(response: Response) -> str:
@@ -306,6 +374,8 @@ class _Server(NamedTuple):
             raise ValueError(f"{text!r} is no address of a server: give one like {DEFAULT_URL}")
         tls = parts.scheme == "https"
         word = os.environ.get("HARNESS_TOKEN", "") if token is None else token
+        if not (word.isascii() and word.isprintable()):
+            raise ValueError("a token is made of printable ASCII characters")
         return cls(tls, parts.hostname, parts.port or (443 if tls else 80), parts.path.rstrip("/"), word)
 
     def headers(self, request: Request) -> dict[str, str]:
@@ -314,50 +384,96 @@ class _Server(NamedTuple):
 
 
 def _sent(request: Request, server: _Server) -> Response | None:
-    """The response, None where there was none to be had."""
-    kind = HTTPSConnection if server.tls else HTTPConnection
-    connection = kind(server.host, server.port, timeout=request.timeout_s)
+    """The response, None where there was none to be had in time."""
+    head, end = _head(request, server), time.monotonic() + request.timeout_s
+    with contextlib.suppress(OSError, HTTPException, ValueError), _connected(server, end) as connection:
+        connection.settimeout(_left(end))
+        connection.sendall(head + request.body)
+        answer = bytearray()
+        while not _is_whole(answer):
+            connection.settimeout(_left(end))
+            more = connection.recv(1 << 16)
+            if not more:
+                break
+            answer += more
+        return _read(bytes(answer))
+    return None
+
+
+def _connected(server: _Server, end: float) -> socket.socket:
+    """A connection, made by `end`: a timeout holds for one address of a name, and looking that up has none."""
+    connection = socket.create_connection((server.host, server.port), _left(end))
+    if not server.tls:
+        return connection
     try:
-        connection.request(request.method, server.prefix + request.path, request.body, server.headers(request))
-        response = connection.getresponse()
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        return Response(response.status, headers, response.read())
-    except (OSError, HTTPException):
-        return None
-    finally:
+        connection.settimeout(_left(end))
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=server.host)
+    except BaseException:
         connection.close()
+        raise
+
+
+def _left(end: float) -> float:
+    """Seconds until `end`. Raises TimeoutError where there are none."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
 async def _sent_async(request: Request, server: _Server) -> Response | None:
-    """`_sent` on an event loop. In HTTP/1.0, whose answers end where their connection does."""
-    try:
+    """`_sent` on an event loop."""
+    head = _head(request, server)
+    with contextlib.suppress(OSError, TimeoutError, HTTPException, ValueError):
         async with asyncio.timeout(request.timeout_s):
             reader, writer = await asyncio.open_connection(
                 server.host, server.port, ssl=ssl.create_default_context() if server.tls else None
             )
             try:
-                writer.write(_head(request, server) + request.body)
+                writer.write(head + request.body)
                 await writer.drain()
-                return _read(await reader.read())
+                answer = bytearray()
+                while not _is_whole(answer) and (more := await reader.read(1 << 16)):
+                    answer += more
+                return _read(bytes(answer))
             finally:
                 writer.close()
-    except (OSError, TimeoutError, ValueError, IndexError):
-        return None
+    return None
 
 
 def _head(request: Request, server: _Server) -> bytes:
-    headers = {"Host": f"{server.host}:{server.port}", **server.headers(request)}
-    lines = [f"{request.method} {server.prefix}{request.path} HTTP/1.0"]
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    headers = {"Host": f"{host}:{server.port}", "Accept-Encoding": "identity", **server.headers(request)}
+    lines = [f"{request.method} {server.prefix}{request.path} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+def _is_whole(answer: bytearray) -> bool:
+    """Whether an answer has as many bytes as it announces; one that announces none ends where its connection does.
+
+    Raises ValueError for one that is too large.
+    """
+    if len(answer) > LARGEST_ANSWER:
+        raise ValueError("the answer is too large")
+    end = answer.find(b"\r\n\r\n", 0, 1 << 16)
+    announced = re.search(rb"(?i)\r\ncontent-length:[ \t]*(\d{1,12})[ \t]*\r", answer[: end + 2]) if end >= 0 else None
+    return announced is not None and len(answer) >= end + 4 + int(announced[1])
+
+
+class _Bytes:
+    """What http.client reads an answer from in the place of a socket."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        return io.BytesIO(self._content)
 
 
 def _read(answer: bytes) -> Response:
-    """A whole answer. Raises ValueError or IndexError for what is none, or is broken off."""
-    head, found, body = answer.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    if not found or len(body) < int(headers.get("content-length", "0")):
-        raise ValueError("the answer is broken off")
-    return Response(int(first.split(" ")[1]), headers, body)
+    """A whole answer, chunked or not. Raises HTTPException or ValueError for what is none, or is broken off."""
+    response = HTTPResponse(_Bytes(answer))  # type: ignore[arg-type]
+    response.begin()
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return Response(response.status, headers, response.read())

@@ -1,8 +1,11 @@
 """The client against a server that says what a test has it say."""
 
 import asyncio
+import contextlib
+import hashlib
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -26,9 +29,13 @@ Said = tuple[int, dict[str, str], Any]
 
 
 class Scripted:
-    """A server that gives the next answer of a list, the last one for ever, and notes what it was asked."""
+    """A server that gives the next answer of a list, the last one for ever, and notes what it was asked.
+
+    A record without content is filled in as that of the submission that was asked last.
+    """
 
     def __init__(self) -> None:
+        self._submission = ""
         self.answers: list[Said | None] = []
         self.asked: list[tuple[str, str, dict[str, Any], str | None]] = []
         self._guard = threading.Lock()
@@ -37,20 +44,23 @@ class Scripted:
 
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        asked = json.loads(body or b"{}")
         with self._guard:
-            self.asked.append(
-                (handler.command, handler.path, json.loads(body or b"{}"), handler.headers.get("Authorization"))
-            )
+            self._submission = submission = asked.get("submission", self._submission)
+            self.asked.append((handler.command, handler.path, asked, handler.headers.get("Authorization")))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer is None:  # the connection breaks
             return
         status, headers, said = answer
-        text = json.dumps(said).encode()
-        handler.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(text))}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(text)
+        if isinstance(said, dict) and said.get("record") == {}:
+            said = {**said, "record": {"submission": {"sha256": hashlib.sha256(submission.encode()).hexdigest()}}}
+        text = said if isinstance(said, bytes) else json.dumps(said).encode()
+        with contextlib.suppress(OSError):  # the client's deadline is over
+            handler.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(text))}.items():
+                handler.send_header(name, value)
+            handler.end_headers()
+            handler.wfile.write(text)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         answer = self._answer
@@ -71,7 +81,7 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
     monkeypatch.delenv("HARNESS_TOKEN", raising=False)
-    monkeypatch.setattr(client, "_pause", lambda response, tries: 0.0)
+    monkeypatch.setattr(client, "_pause", lambda response, tries: 0.01)
     found = Scripted()
     thread = threading.Thread(target=found.server.serve_forever, args=(0.01,))
     thread.start()
@@ -138,8 +148,8 @@ def test_a_refusal_is_not_tried_again(ask: Ask, scripted: Scripted, status: int)
 @BOTH
 def test_the_deadline_bounds_all_tries_together(ask: Ask, scripted: Scripted) -> None:
     scripted.answers = [(503, {}, {})]
-    with pytest.raises(NoVerdict, match=r"no verdict within 0.2 s; the last answer: 503"):
-        ask("text", "relu", deadline_s=0.2, url=scripted.url)
+    with pytest.raises(NoVerdict, match=r"no verdict within 2 s; the last answer: 503"):
+        ask("text", "relu", deadline_s=2, url=scripted.url)
 
 
 def test_an_infrastructure_record_is_no_verdict_whatever_its_state(scripted: Scripted) -> None:
@@ -155,11 +165,165 @@ def test_many_come_as_they_finish_and_one_fault_ends_no_other(scripted: Scripted
     assert sum(isinstance(answer, NoVerdict) for answer in found.values()) == 1
 
 
+PAGE = b"<html><body>502 Bad Gateway</body></html>"
+OTHERS_RECORD = {"submission": {"sha256": hashlib.sha256(b"another text").hexdigest()}}
+NO_ANSWERS = [
+    PAGE,
+    b"",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"id": ' + b"9" * 10_000 + b"}",
+    ["j1"],
+    "done",
+    None,
+    {"status": "ok"},
+    {**DONE, "state": "finished"},
+    {**DONE, "id": 7},
+    {**DONE, "summary": None},
+    {**DONE, "summary": []},
+    {**DONE, "summary": {"kind": "correct"}},
+    {**DONE, "summary": {**CORRECT, "correct": False}},
+    {**DONE, "summary": {**CORRECT, "speedup": {"value": float("nan")}}},
+    {**DONE, "record": None},
+    {**DONE, "record": OTHERS_RECORD},
+]
+
+
+@BOTH
+@pytest.mark.parametrize("said", NO_ANSWERS)
+def test_a_200_that_is_no_answer_is_tried_again_and_in_the_end_no_verdict(
+    ask: Ask, scripted: Scripted, said: Any
+) -> None:
+    scripted.answers = [(200, {}, said), (200, {}, said), (200, {}, DONE)]
+    assert ask("text", "relu", url=scripted.url)["summary"] == CORRECT
+    assert len(scripted.asked) == 3
+    scripted.answers = [(200, {}, said)]
+    with pytest.raises(NoVerdict, match="no verdict within"):
+        ask("text", "relu", deadline_s=0.3, url=scripted.url)
+
+
+def test_the_answer_on_another_judgement_is_none(scripted: Scripted) -> None:
+    scripted.answers = [(202, {}, QUEUED), (200, {}, {**DONE, "id": "j2"}), (200, {}, DONE)]
+    assert judge("text", "relu", url=scripted.url)["id"] == "j1"
+    assert len(scripted.asked) == 3
+
+
+def test_what_is_looked_up_and_is_no_answer_is_a_connection_error(scripted: Scripted) -> None:
+    looks: list[Callable[[], Any]] = [
+        lambda: client.problems(url=scripted.url),
+        lambda: client.problem("relu", url=scripted.url),
+        lambda: client.judgement("j1", url=scripted.url),
+    ]
+    for said in (PAGE, 3):
+        scripted.answers = [(200, {}, said)]
+        for look in looks:
+            with pytest.raises(ConnectionError, match="no server of judgements"):
+                look()
+
+
+class Speaking:
+    """A server that says each of these pieces, with a pause after it, on every connection; `left`: a client has gone
+    before it had them all.
+    """
+
+    def __init__(self, pieces: list[bytes], pause_s: float = 0.0) -> None:
+        self.left = threading.Event()
+        self._pieces, self._pause_s = pieces, pause_s
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._speak, args=(connection,), daemon=True).start()
+
+    def _speak(self, connection: socket.socket) -> None:
+        with connection:
+            connection.recv(1 << 16)
+            try:
+                for piece in self._pieces:
+                    connection.sendall(piece)
+                    threading.Event().wait(self._pause_s)
+            except OSError:
+                self.left.set()
+
+    def __enter__(self) -> "Speaking":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "pieces",
+    [[b"H"] * 5000, [HEAD] + [b"a: b\r\n"] * 5000, [HEAD + b"Content-Length: 5000\r\n\r\n"] + [b" "] * 5000],
+    ids=["no line", "no end of headers", "no end of the body"],
+)
+def test_a_server_that_drips_holds_nobody_beyond_the_deadline(ask: Ask, pieces: list[bytes]) -> None:
+    """All of it would take minutes, and no read of it waits for long."""
+    with Speaking(pieces, pause_s=0.05) as server:
+        with pytest.raises(NoVerdict, match="no connection"):
+            ask("text", "relu", deadline_s=0.6, url=server.url)
+        assert server.left.wait(60)
+
+
+@BOTH
+def test_an_answer_without_an_end_is_not_kept(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LARGEST_ANSWER", 1 << 20)
+    with Speaking([HEAD + b"\r\n"] + [b" " * (1 << 16)] * 5000) as server:
+        with pytest.raises(NoVerdict, match="no connection"):
+            ask("text", "relu", deadline_s=2, url=server.url)
+        assert server.left.wait(60)
+
+
+@BOTH
+def test_an_answer_is_read_however_its_length_is_told(ask: Ask) -> None:
+    record = {"submission": {"sha256": hashlib.sha256(b"text").hexdigest()}}
+    body = json.dumps({**DONE, "record": record}).encode()
+    half = len(body) // 2
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:half], body[half:], b""))
+    for told in (
+        [HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunks],
+        [HEAD + b"\r\n" + body],
+        [HEAD + b"content-length:%d\r\n\r\n" % len(body), body, b""],
+    ):
+        with Speaking(told) as server:
+            assert ask("text", "relu", url=server.url)["summary"] == CORRECT
+
+
+@BOTH
+def test_an_answer_that_is_broken_off_is_none(ask: Ask) -> None:
+    for told in (b"Content-Length: 500\r\n\r\n{}", b"Transfer-Encoding: chunked\r\n\r\n5\r\n{}", b"\r\n" + b'{"id"'):
+        with Speaking([HEAD + told]) as server, pytest.raises(NoVerdict, match="no verdict within"):
+            ask("text", "relu", deadline_s=0.3, url=server.url)
+
+
+def test_a_token_that_no_header_takes_is_said() -> None:
+    for token in ("a\r\nX: y", "ä"):
+        with pytest.raises(ValueError, match="printable ASCII"):
+            judge("text", "relu", token=token)
+
+
 def test_the_pause_is_what_the_server_asks_for_or_longer_and_grows_without_its_word() -> None:
     asked = client.Response(429, {"retry-after": "4"}, b"")
     assert all(4 <= client._pause(asked, 0) <= 6 for _ in range(50))
     assert all(client._pause(None, 50) <= client.LONGEST_PAUSE_S for _ in range(50))
     assert len({client._pause(None, 3) for _ in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    "said", ["nan", "-1", "-inf", "0", "1e-300", "1e9", "inf", "", "soon", "Wed, 21 Oct 2099 07:28:00 GMT"]
+)
+def test_no_word_of_a_server_makes_a_client_ask_without_end_or_sleep_for_ever(said: str) -> None:
+    pauses = [client._pause(client.Response(429, {"retry-after": said}, b""), tries) for tries in range(100)]
+    assert min(pauses) >= client.AT_ONCE_S
+    assert max(pauses) <= 1.5 * client.LONGEST_PAUSE_S
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from harness.schema.base import Frozen
 from harness.schema.record import Environment
 
 F = TypeVar("F", bound=Frozen)
+MOST_HERE = 4096
+"""Facts that a process keeps in its memory: problems and settings may be a caller's own, and a file has each."""
 
 
 def key_of(environment: Environment, device: str, *parts: str) -> str:
@@ -30,15 +32,22 @@ class Known(Generic[F]):
         self._here: dict[str, F] = {}
 
     def find(self, key: str) -> F | None:
-        if key not in self._here:
-            try:
-                self._here[key] = self._kind.model_validate_json((self._root / f"{key}.json").read_bytes())
-            except (OSError, ValidationError):
-                return None
-        return self._here[key]
+        if key in self._here:
+            return self._here[key]
+        try:
+            fact = self._kind.model_validate_json((self._root / f"{key}.json").read_bytes())
+        except (OSError, ValidationError):
+            return None
+        self._remember(key, fact)
+        return fact
+
+    def _remember(self, key: str, fact: F) -> None:
+        self._here[key] = fact
+        if len(self._here) > MOST_HERE:
+            del self._here[next(iter(self._here))]
 
     def keep(self, key: str, fact: F) -> None:
-        self._here[key] = fact
+        self._remember(key, fact)
         partial = self._root / f".{key}.{os.getpid()}"
         try:
             self._root.mkdir(parents=True, exist_ok=True)

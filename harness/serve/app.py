@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,26 +18,32 @@ from harness.errors import InputError, ProblemError
 from harness.serve.asked import Asked, NeedsToken
 from harness.serve.changes import Changes, phase_of
 from harness.serve.engine import Busy, Engine, Unavailable
-from harness.serve.jobs import Job
+from harness.serve.jobs import Job, Shared
 from harness.serve.metrics import Metrics
 
 LONGEST_WAIT_S = 600.0
 LONGEST_BATCH = 1024
 KEEP_ALIVE_S = 15.0
 """So often a stream of events says something, so that proxies leave it open."""
-DRAINING = {"Retry-After": "5"}
+LATER = {"Retry-After": "5"}
 
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for the end.")]
 
 
 @dataclass
 class Desk:
-    """What the routes share. `trusted`: every caller that gets here has shown a token."""
+    """What the routes share.
+
+    `trusted`: every caller that gets here has shown a token. `most_waiting`: of requests that wait for something to
+    happen there are no more, so that there is room for those that do not. `waiting`: how many there are.
+    """
 
     engine: Engine
     changes: Changes
     metrics: Metrics
     trusted: bool
+    most_waiting: int
+    waiting: int = 0
 
     @functools.cached_property
     def known_sources(self) -> dict[str, str]:
@@ -55,7 +61,7 @@ class Desk:
         except Busy as busy:
             raise HTTPException(429, str(busy), {"Retry-After": str(busy.retry_after_s)}) from None
         except Unavailable as error:
-            raise HTTPException(503, str(error), DRAINING) from None
+            raise HTTPException(503, str(error), LATER) from None
         return id
 
     def job(self, id: str) -> Job:
@@ -65,24 +71,60 @@ class Desk:
             raise HTTPException(404, "there is no such judgement")
         return job
 
-    async def settled(self, id: str, wait_s: float) -> Job:
-        """The job, once it has ended or `wait_s` is over.
+    def require_a_place(self) -> None:
+        """Raises HTTPException where as many wait as may."""
+        if self.waiting >= self.most_waiting:
+            raise HTTPException(503, "too many requests wait already: ask later, or without waiting", LATER)
 
-        Raises HTTPException where it is waited for and the server drains: it stays queued, and is not begun now.
+    @contextlib.contextmanager
+    def place(self, *ids: str) -> Iterator[asyncio.Event]:
+        """A place for one that waits, and what is set by every change of these."""
+        self.waiting += 1
+        try:
+            with self.changes.of(*ids) as changed:
+                yield changed
+        finally:
+            self.waiting -= 1
+
+    async def settled(self, id: str, wait_s: float, request: Request) -> Job:
+        """The job, once it has ended, `wait_s` is over or the caller of `request` has left.
+
+        Raises HTTPException where it is waited for and too many are, or the server drains: it stays queued, and is not
+        begun now.
         """
+        job = self.job(id)
+        if not job.is_open or wait_s <= 0:
+            return job
+        self.require_a_place()
         end = asyncio.get_running_loop().time() + wait_s
-        with self.changes.of(id) as changed:
+        with self.place(id) as changed, _gone(request, changed) as gone:
             while True:
                 changed.clear()
                 job = self.job(id)
                 left = end - asyncio.get_running_loop().time()
-                if not job.is_open or left <= 0:
+                if not job.is_open or left <= 0 or gone.done():
                     return job
                 if self.engine.draining and job.state == "queued":
-                    raise HTTPException(503, "the server is draining; the judgement stays queued", DRAINING)
+                    raise HTTPException(503, "the server is draining; the judgement stays queued", LATER)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left):
                         await changed.wait()
+
+
+@contextlib.contextmanager
+def _gone(request: Request, changed: asyncio.Event) -> "Iterator[asyncio.Task[None]]":
+    """A task that ends, and sets `changed`, when the caller has left: nothing else ends what waits for it."""
+
+    async def notice() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        changed.set()
+
+    noticing = asyncio.create_task(notice())
+    try:
+        yield noticing
+    finally:
+        noticing.cancel()
 
 
 def view(job: Job, *, tag: str | None = None) -> str:
@@ -116,9 +158,9 @@ def _answered(job: Job, *, tag: str | None = None) -> Response:
 
 def _add_judgements(app: FastAPI, desk: Desk) -> None:
     @app.post("/v1/judgements")
-    async def judge(asked: Asked, wait: Wait = 0.0) -> Response:
+    async def judge(asked: Asked, request: Request, wait: Wait = 0.0) -> Response:
         id = await desk.accept(asked)
-        return _answered(await desk.settled(id, wait), tag=asked.tag)
+        return _answered(await desk.settled(id, wait, request), tag=asked.tag)
 
     @app.post("/v1/judgements:batch")
     async def judge_batch(asked: list[Any]) -> list[dict[str, Any]]:
@@ -127,13 +169,16 @@ def _add_judgements(app: FastAPI, desk: Desk) -> None:
         return list(await asyncio.gather(*(_one_of_batch(desk, one) for one in asked)))
 
     @app.get("/v1/judgements/{id}")
-    async def look(id: str, wait: Wait = 0.0) -> Response:
-        return _answered(await desk.settled(id, wait))
+    async def look(id: str, request: Request, wait: Wait = 0.0) -> Response:
+        return _answered(await desk.settled(id, wait, request))
 
     @app.delete("/v1/judgements/{id}")
     async def cancel(id: str) -> Response:
         desk.job(id)
-        desk.engine.cancel(id)
+        try:
+            desk.engine.cancel(id)
+        except Shared:
+            raise HTTPException(409, "it was asked for more than once, maybe by others: it is judged") from None
         return _answered(desk.job(id))
 
 
@@ -150,6 +195,7 @@ def _add_events(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/judgements/{id}/events")
     async def events(id: str) -> Response:
         desk.job(id)
+        desk.require_a_place()
         headers = {"Cache-Control": "no-store"}
         return StreamingResponse(_events(desk, id), media_type="text/event-stream", headers=headers)
 
@@ -157,7 +203,7 @@ def _add_events(app: FastAPI, desk: Desk) -> None:
 async def _events(desk: Desk, id: str) -> AsyncIterator[str]:
     """Server-sent events: `phase` while it runs, `state` whenever that changes, the last one with the verdict."""
     told: tuple[str, str | None] = ("", None)
-    with desk.changes.of(id, phase_of(id)) as changed:
+    with desk.place(id, phase_of(id)) as changed:
         while True:
             changed.clear()
             job = desk.job(id)

@@ -120,7 +120,6 @@ class Engine:
         self._known: Reuse[Evaluated] = Reuse()
         self._begun: dict[str, _Begun] = {}
         self._made_of: tuple[str, ...] = ()
-        self._unwanted: set[str] = set()
         self._keep_s, self._look_again = keep_s, 0.0
         self._suspects: list[Job] = []
         self._doubted: tuple[Work, str] | None = None
@@ -130,7 +129,8 @@ class Engine:
         self._reopen = False
         self._spacing_s = 0.0
         self._last_end = 0.0
-        self._named = functools.lru_cache(maxsize=4096)(catalog.named)
+        self._problems: dict[str, Problem] = {}
+        self._named = functools.lru_cache(maxsize=4096)(self._read)
         self._closing = contextlib.ExitStack()
         self._thread = threading.Thread(target=self._work, name="engine")
 
@@ -176,7 +176,6 @@ class Engine:
         except QueueFull:
             self.watcher.taken("refused")
             raise Busy(self.retry_after_s()) from None
-        self._unwanted.discard(work.id)
         self.watcher.taken(taken)
         if taken == "queued":
             self._news.put(None)
@@ -192,16 +191,18 @@ class Engine:
         except ProblemError:
             raise unknown from None
 
+    def _read(self, name: str) -> Problem:
+        """The problem of a name, which may have many: kept once."""
+        problem = self.catalog.named(name)
+        return self._problems.setdefault(problem.title, problem)
+
     def cancel(self, id: str) -> None:
-        """Cancel what is queued at once, what runs at its next phase."""
-        if self.jobs.cancel(id):
+        """Cancel what is queued at once, what runs at its next phase. Raises Shared where others may want it."""
+        state = self.jobs.cancel(id)
+        if state == "cancelled":
             self.watcher.changed(id)
-            return
-        job = self.jobs.look(id)
-        if job is not None and job.state == "running":
-            self._unwanted.add(id)
-            if (begun := self._begun.get(id)) is not None:
-                begun.future.cancel()
+        elif state == "running" and (begun := self._begun.get(id)) is not None:
+            begun.future.cancel()
 
     def retry_after_s(self) -> int:
         """Seconds until a quarter of the queue should be judged, at the rate of late; 1 to 60."""
@@ -358,15 +359,14 @@ class Engine:
             self._ended_as(job, "queued", "")
             return None
         self._begun[job.id] = begun
-        if job.id in self._unwanted:  # a thread that cancelled it before may not have found it
+        if self._is_unwanted(job.id):  # a thread that cancelled it before may not have found it
             begun.future.cancel()
         begun.future.add_done_callback(lambda future: self._news.put(begun))
         return begun
 
     def _work_still_wanted(self, job: Job) -> Work | None:
         """What is to be judged for a job. None where there is nothing: it has ended."""
-        if job.id in self._unwanted:
-            self._ended_as(job, "cancelled", "cancelled by a caller")
+        if self._ended_unwanted(job):
             return None
         if job.is_late:
             self._ended_as(job, "expired", "its deadline was over before its turn")
@@ -395,8 +395,8 @@ class Engine:
         job = begun.job
         self.phases.pop(job.id, None)
         if evaluated is None:
-            cancelled = job.id in self._unwanted  # else the server drains, or another caller has asked since
-            self._ended_as(job, *(("cancelled", "cancelled by a caller") if cancelled else ("queued", "")))
+            if not self._ended_unwanted(job):  # the server drains, or another caller has asked since
+                self._ended_as(job, "queued", "")
             return
         if evaluated.device:
             self.watcher.device_busy(evaluated.device, evaluated.device_s)
@@ -452,7 +452,6 @@ class Engine:
 
     def _kept(self, job: Job, evaluated: Evaluated, *, alone: bool) -> bool:
         """Write down what became of a job. Whether it has a verdict."""
-        self._unwanted.discard(job.id)
         if isinstance(evaluated.fault, MachineError):
             self._tried_in_vain(job, str(evaluated.fault), suspected=not alone and may_be_its_own(evaluated.fault))
             return False
@@ -469,8 +468,18 @@ class Engine:
         self.watcher.changed(job.id)
         return True
 
+    def _is_unwanted(self, id: str) -> bool:
+        job = self.jobs.look(id)
+        return job is not None and job.askers == 0
+
+    def _ended_unwanted(self, job: Job) -> bool:
+        """End a job that was cancelled while it ran; False where it was not."""
+        if not self.jobs.end_unwanted(job.id):
+            return False
+        self.watcher.changed(job.id)
+        return True
+
     def _ended_as(self, job: Job, state: State, reason: str) -> None:
-        self._unwanted.discard(job.id)
         if state == "queued":
             self.jobs.give_back(job.id, forget_try=True)
         else:

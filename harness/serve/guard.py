@@ -1,12 +1,15 @@
 """The guard: what is refused before any route sees it. A token, the size and the time of a body, foreign origins."""
 
 import asyncio
+import contextlib
 import hmac
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
 
 LARGEST_BODY = 1 << 20
+LARGEST_TOGETHER = 512 << 20
+"""What the bodies of all requests under way may have together, by what they announce."""
 BODY_S = 30.0
 """What a caller may take to send its body."""
 FREE = frozenset({"/health"})
@@ -33,18 +36,21 @@ class Guard:
     def __init__(self, application: Application, *, token: str, body_s: float = BODY_S) -> None:
         """`token` is "" where every caller that reaches the loopback address may ask."""
         self._application, self._token, self._body_s = application, token.encode(), body_s
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         try:
-            if scope["path"] not in FREE:
-                self._require_permission(scope)
-            body = await self._body(scope, receive)
+            if scope["path"] in FREE:
+                await self._application(scope, _replayed(b"", receive), send)
+                return
+            self._require_permission(scope)
+            with self._room(_announced(scope)):
+                body = await self._body(receive)
+                await self._application(scope, _replayed(body, receive), send)
         except Refused as refused:
             await _refuse(refused, send)
-            return
-        await self._application(scope, _replayed(body, receive), send)
 
     def _require_permission(self, scope: Scope) -> None:
         headers = _headers(scope)
@@ -57,15 +63,33 @@ class Guard:
         if scope["method"] == "POST" and kind != b"application/json":  # a page may send any other without asking
             raise Refused(415, "send application/json")
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        announced = _headers(scope).get(b"content-length", b"0")
-        if not announced.isdigit() or int(announced) > LARGEST_BODY:
-            raise Refused(413, f"a body may have {LARGEST_BODY} bytes", Connection="close")
+    @contextlib.contextmanager
+    def _room(self, size: int) -> Iterator[None]:
+        """Room for a body of this size until its request has ended. Raises Refused where there is none."""
+        if self._held + size > LARGEST_TOGETHER:
+            headers = {"Retry-After": "5", "Connection": "close"}
+            raise Refused(503, "the server holds as much as it may of what it is asked", **headers)
+        self._held += size
+        try:
+            yield
+        finally:
+            self._held -= size
+
+    async def _body(self, receive: Receive) -> bytes:
         try:
             async with asyncio.timeout(self._body_s):
                 return await _received(receive)
         except TimeoutError:
             raise Refused(408, f"a body may take {self._body_s:g} s", Connection="close") from None
+
+
+def _announced(scope: Scope) -> int:
+    """How large a body may get by what its head says. Raises Refused where that is too large."""
+    headers = _headers(scope)
+    announced = headers.get(b"content-length", b"0")
+    if not announced.isdigit() or int(announced) > LARGEST_BODY:
+        raise Refused(413, f"a body may have {LARGEST_BODY} bytes", Connection="close")
+    return LARGEST_BODY if b"transfer-encoding" in headers else int(announced)
 
 
 async def _received(receive: Receive) -> bytes:

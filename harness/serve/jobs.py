@@ -25,17 +25,23 @@ _TABLES = """
 create table if not exists jobs(
     seq integer primary key, id text unique not null, sha256 text not null, asked text not null, tag text not null,
     state text not null, rank integer not null, accepted real not null, deadline real, tries integer not null default 0,
-    reason text, record text, summary text
+    reason text, record text, summary text, askers integer not null default 1
 );
 create index if not exists jobs_queued on jobs(rank, seq) where state = 'queued';
 create index if not exists jobs_open on jobs(state) where state in ('queued', 'running');
 create table if not exists tasks(task_id text primary key, id text not null);
 """
-_SELECT = "select id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary from jobs"
+_COLUMNS = "id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary, askers"
+_SELECT = f"select {_COLUMNS} from jobs"
+_CANCELLED = "cancelled by a caller"
 
 
 class QueueFull(Exception):
     """As many wait already as may."""
+
+
+class Shared(Exception):
+    """It was asked for more than once, by others maybe, so that none may cancel it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Job:
     """A row. Times are seconds since 1970; `asked`, `record` and `summary` are JSON; `sha256` is the submission's.
 
     `record` is the last one that counts: that of a job which is judged anew stays until the new one is there.
+    `askers` is how often it was asked for, but for what the store answered; 0 once it was cancelled while it ran.
     """
 
     id: str
@@ -57,6 +64,7 @@ class Job:
     reason: str | None
     record: str | None
     summary: str | None
+    askers: int
 
     @property
     def is_open(self) -> bool:
@@ -79,6 +87,8 @@ class Jobs:
         self._database.execute("pragma journal_mode=wal")
         self._database.execute("pragma synchronous=normal")
         self._database.executescript(_TABLES)
+        if "askers" not in {row[1] for row in self._database.execute("pragma table_info(jobs)")}:  # of an older server
+            self._database.execute("alter table jobs add column askers integer not null default 1")
 
     def close(self) -> None:
         with self._guard:
@@ -138,7 +148,8 @@ class Jobs:
                 "insert into jobs(id, sha256, asked, tag, state, rank, accepted, deadline) "
                 "values(?, ?, ?, ?, 'queued', ?, ?, ?) "
                 "on conflict(id) do update set asked=excluded.asked, tag=excluded.tag, state='queued', "
-                "rank=excluded.rank, accepted=excluded.accepted, deadline=excluded.deadline, tries=0, reason=null",
+                "rank=excluded.rank, accepted=excluded.accepted, deadline=excluded.deadline, tries=0, reason=null, "
+                "askers=max(askers, 1)+1",
                 (id, sha256, asked, tag, rank, now, deadline),
             )
             return "queued"
@@ -166,10 +177,27 @@ class Jobs:
         """The judgement has none, and will not have one unless it is asked for again."""
         self._change("update jobs set state=?, reason=? where id=?", state, reason, id)
 
-    def cancel(self, id: str) -> bool:
-        """Cancel what is queued; False where it is not."""
-        why = "cancelled by a caller"
-        return self._change("update jobs set state='cancelled', reason=? where id=? and state='queued'", why, id) > 0
+    def cancel(self, id: str) -> State | None:
+        """Cancel what was asked for once: what is queued now, what runs by `end_unwanted`. Its state, None for none.
+
+        Raises Shared where it was asked for again, before or after it was cancelled: that may have been another caller.
+        """
+        with self._changing() as database:
+            job = _job(database, id)
+            if job is None or not job.is_open:
+                return None if job is None else job.state
+            if job.askers > 1:
+                raise Shared
+            if job.state == "running":
+                database.execute("update jobs set askers=0 where id=?", (id,))
+                return "running"
+            database.execute("update jobs set state='cancelled', reason=? where id=?", (_CANCELLED, id))
+            return "cancelled"
+
+    def end_unwanted(self, id: str) -> bool:
+        """End a job that was cancelled while it ran; False where it was not, or was asked for since."""
+        end = "update jobs set state='cancelled', reason=? where id=? and state='running' and askers=0"
+        return self._change(end, _CANCELLED, id) > 0
 
     def running(self) -> list[Job]:
         """What is running, or was when the last server ended."""
@@ -223,4 +251,4 @@ def _attach(database: sqlite3.Connection, known: Job, *, rank: int, deadline: fl
     """A second asker may hasten a job, lengthen its deadline and ask for a fresh one, never the other way round."""
     later = None if known.deadline is None or deadline is None else max(known.deadline, deadline)
     changed = min(rank, known.rank), later, asked, known.id
-    database.execute("update jobs set rank=?, deadline=?, asked=? where id=?", changed)
+    database.execute("update jobs set rank=?, deadline=?, asked=?, askers=max(askers, 1)+1 where id=?", changed)

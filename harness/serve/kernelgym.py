@@ -8,7 +8,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.serve.asked import LONGEST_TEXT, Asked
@@ -39,10 +39,10 @@ def add_routes(app: FastAPI, desk: "Desk") -> None:
     """`POST /kernelgym/evaluate`, `GET /kernelgym/status/{task_id}` and `GET /kernelgym/results/{task_id}`."""
 
     @app.post("/kernelgym/evaluate")
-    async def evaluate(task: Task) -> dict[str, Any]:
+    async def evaluate(task: Task, request: Request) -> dict[str, Any]:
         id = await desk.accept(_asked(task, desk))
         desk.engine.jobs.name_task(task.task_id, id)
-        return _told(task.task_id, await desk.settled(id, min(task.timeout, 600.0)))
+        return _told(task.task_id, await desk.settled(id, min(task.timeout, 600.0), request))
 
     @app.get("/kernelgym/status/{task_id}")
     async def status(task_id: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import uvicorn
 from harness.errors import InputError, MachineError
 from harness.serve.app import Desk, make_app
 from harness.serve.changes import Changes, phase_of
+from harness.serve.connections import ACCEPTED_AT_ONCE, Connection, most_connections
 from harness.serve.engine import Engine
 from harness.serve.guard import Guard
 from harness.serve.metrics import Metrics
@@ -55,17 +56,18 @@ def bound(host: str, port: int, *, token: str) -> socket.socket:
         )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=1024)
+        return socket.create_server((host, port), family=family, backlog=ACCEPTED_AT_ONCE)
     except OSError as error:
         raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}") from None
 
 
-def application(engine: Engine, changes: Changes, telling: Metrics, *, token: str) -> Guard:
-    """The routes over an engine, with the guard in front."""
-    return Guard(make_app(Desk(engine, changes, telling, trusted=bool(token))), token=token)
+def application(engine: Engine, changes: Changes, telling: Metrics, *, token: str, most: int) -> Guard:
+    """The routes over an engine, with the guard in front. Of `most` connections half may wait for judgements."""
+    desk = Desk(engine, changes, telling, trusted=bool(token), most_waiting=max(1, most // 2))
+    return Guard(make_app(desk), token=token)
 
 
-def server_of(guarded: Guard) -> uvicorn.Server:
+def server_of(guarded: Guard, connection: type[Connection]) -> uvicorn.Server:
     """What speaks HTTP. It leaves signals alone."""
     config = uvicorn.Config(
         guarded,
@@ -73,7 +75,8 @@ def server_of(guarded: Guard) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        http="h11",  # also where a faster one is installed: the limits on bodies are tried with this one
+        http=connection,
+        backlog=ACCEPTED_AT_ONCE,
         ws="none",
         timeout_graceful_shutdown=GRACE_S,
         timeout_keep_alive=30,
@@ -96,10 +99,12 @@ def serve(
     """
     changes = Changes()
     telling = Telling(changes)
+    most = most_connections()
     engine = make_engine(telling)
     engine.start()
     try:
-        server = server_of(application(engine, changes, telling, token=token))
+        guarded = application(engine, changes, telling, token=token, most=most)
+        server = server_of(guarded, Connection.of_at_most(most))
         on_ready(engine)
         asyncio.run(_serve(server, listening, engine, changes, drain_s))
         if not engine.drained(0):

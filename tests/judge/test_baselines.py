@@ -55,3 +55,13 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_the_finding_out(tmp_p
 def test_another_driver_is_another_key():
     other = MACHINE.model_copy(update={"driver": "590"})
     assert key_of(MACHINE, "H200", "a") == key_of(MACHINE, "H200", "a") != key_of(other, "H200", "a")
+
+
+def test_of_many_facts_a_process_keeps_the_latest_and_finds_the_others_in_their_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.judge.known_facts.MOST_HERE", 10)
+    known = Known("baselines", BaselinePair, root=tmp_path)
+    for number in range(100):
+        known.keep(f"key{number}", PAIR)
+        assert len(known._here) <= 10
+    assert all(known.find(f"key{number}") == PAIR for number in range(100))
+    assert len(known._here) == 10

@@ -95,12 +95,25 @@ def test_cancelling_is_told_to_those_that_wait(serve: Serve, bench: FakeBench) -
         post(served, submission="hold", wait=0)
         assert bench.holding.wait(30)
         ids = [post(served, submission=f"answer {n}", wait=0)[1]["id"] for n in range(6)]
-        waits = threads.submit(post, served, submission="answer 5")
+        waits = threads.submit(served.ask, "GET", f"/v1/judgements/{ids[5]}?wait=60")
         status, found = served.ask("DELETE", f"/v1/judgements/{ids[5]}")
         assert (status, found["state"]) in ((200, "cancelled"), (202, "running"))
         bench.gate.set()
         assert waits.result()[1]["state"] in ("cancelled", "done")
         assert served.ask("DELETE", "/v1/judgements/j0")[0] == 404
+
+
+def test_what_another_has_asked_for_too_is_not_cancelled(serve: Serve, bench: FakeBench) -> None:
+    with serve() as served:
+        held, queued = (post(served, submission=text, wait=0)[1]["id"] for text in ("hold", "answer 1"))
+        assert bench.holding.wait(30)
+        for text, id in (("hold", held), ("answer 1", queued)):
+            assert post(served, submission=text, wait=0)[1]["id"] == id
+            status, found = served.ask("DELETE", f"/v1/judgements/{id}")
+            assert (status, "more than once" in found["detail"]) == (409, True)
+        bench.gate.set()
+        assert [served.ask("GET", f"/v1/judgements/{id}?wait=60")[1]["state"] for id in (held, queued)] == ["done"] * 2
+        assert served.ask("DELETE", f"/v1/judgements/{held}")[0] == 200  # there is nothing to cancel any more
 
 
 def test_events_tell_states_and_phases_to_the_end(serve: Serve, bench: FakeBench) -> None:
@@ -381,7 +394,6 @@ def test_nothing_is_kept_of_callers_that_have_left(serve: Serve, bench: FakeBenc
         for thread in threads:
             thread.join()
         assert served.engine.phases == {}
-        assert served.engine._unwanted == set()
 
 
 # KernelGYM's client

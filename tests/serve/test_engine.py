@@ -16,7 +16,7 @@ from harness.errors import DeviceError, InputError, MachineError, ProblemError
 from harness.schema import Infrastructure
 from harness.serve.asked import Asked, AskedSettings, NeedsToken
 from harness.serve.engine import Busy, Unavailable
-from harness.serve.jobs import Job, Jobs
+from harness.serve.jobs import Job, Jobs, Shared
 from harness.settings import Settings
 from harness.store import open_run
 
@@ -374,6 +374,18 @@ def test_what_waits_is_cancelled_at_once_and_so_is_what_runs_as_far_as_its_calle
     assert bench.judged == ["hold", "answer 3"]
 
 
+def test_what_another_asks_for_while_it_is_cancelled_is_judged(engines: MakeEngine, bench: FakeBench) -> None:
+    with engines() as engine:
+        held = ask(engine, "hold")
+        assert bench.holding.wait(30)
+        engine.cancel(held)
+        assert ask(engine, "hold") == held
+        with pytest.raises(Shared):
+            engine.cancel(held)
+        bench.gate.set()
+        assert ended(engine, held).state == "done"
+
+
 def test_a_full_queue_refuses_and_says_when_to_come_back(engines: MakeEngine, bench: FakeBench) -> None:
     with engines(most_queued=3) as engine:
         held = ask(engine, "hold")
@@ -409,6 +421,16 @@ def test_the_urgent_are_first(engines: MakeEngine, bench: FakeBench) -> None:
 
 
 # What a stranger may not ask
+
+
+def test_a_problem_is_kept_once_however_many_names_it_goes_by(engines: MakeEngine) -> None:
+    with engines() as engine:
+        names = [f"{' ' * number}{name}" for number in range(100) for name in ("19", "19_ReLU", "level1/19_ReLU.py")]
+        assert len({id(engine.named(name)) for name in names}) == 1
+        for number in range(100):
+            with pytest.raises(ProblemError):
+                engine.named(f"none {number}")
+        assert engine._named.cache_info().currsize == len(names)
 
 
 def test_a_stranger_names_no_path_and_brings_no_source(engines: MakeEngine, problems: Path) -> None:

@@ -1,14 +1,16 @@
 """The table of jobs: one row a judgement, one state a row, whoever asks."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.serve.jobs import Jobs, QueueFull, Taken
+from harness.serve.jobs import Jobs, QueueFull, Shared, Taken
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def test_a_deadline_is_lengthened_and_never_shortened(jobs: Jobs) -> None:
     accept(jobs, "a", deadline_s=100)
     before = jobs.look("a")
     accept(jobs, "a", deadline_s=1)
-    assert jobs.look("a") == before
+    assert jobs.look("a") == replace(before, askers=2)
     accept(jobs, "a")
     assert jobs.look("a").deadline is None
 
@@ -66,6 +68,75 @@ def test_what_ended_without_a_verdict_is_queued_anew_by_being_asked_for(jobs: Jo
     assert accept(jobs, "a") == "queued"
     job = jobs.look("a")
     assert (job.state, job.reason, job.tries) == ("queued", None, 0)
+
+
+def test_what_was_asked_for_once_is_cancelled_in_the_queue_and_as_it_runs(jobs: Jobs) -> None:
+    accept(jobs, "a")
+    assert jobs.cancel("a") == "cancelled"
+    accept(jobs, "b")
+    jobs.claim()
+    assert jobs.cancel("b") == "running"
+    assert jobs.cancel("b") == "running"
+    assert jobs.end_unwanted("b")
+    assert [jobs.look(id).state for id in "ab"] == ["cancelled", "cancelled"]
+    assert [jobs.cancel(id) for id in "abc"] == ["cancelled", "cancelled", None]
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("state", ["open", "cancelled", "fault", "expired"])
+def test_what_was_asked_for_again_is_cancelled_by_none_of_its_askers(jobs: Jobs, state: Any, running: bool) -> None:
+    """Nothing tells one caller from another, nor whose the cancelling is that comes late."""
+    accept(jobs, "a")
+    if state != "open":
+        jobs.claim()
+        jobs.end("a", state, "it is so")
+    if running and state == "open":
+        jobs.claim()
+    accept(jobs, "a")
+    if running and state != "open":
+        jobs.claim()
+    for _ in range(2):
+        with pytest.raises(Shared):
+            jobs.cancel("a")
+    assert (jobs.look("a").is_open, jobs.end_unwanted("a")) == (True, False)
+
+
+def test_what_is_asked_for_after_it_was_cancelled_as_it_ran_goes_on(jobs: Jobs) -> None:
+    accept(jobs, "a")
+    jobs.claim()
+    assert jobs.cancel("a") == "running"
+    assert accept(jobs, "a") == "attached"
+    assert not jobs.end_unwanted("a")
+    with pytest.raises(Shared):
+        jobs.cancel("a")
+
+
+def test_callers_that_ask_and_cancel_at_once_never_lose_one_that_another_wants(jobs: Jobs) -> None:
+    def ask(number: int) -> None:
+        accept(jobs, f"j{number % 20}")
+
+    def cancel(number: int) -> None:
+        with contextlib.suppress(Shared):
+            jobs.cancel(f"j{number % 20}")
+
+    for number in range(20):
+        ask(number)
+    while jobs.claim() is not None:
+        pass
+    with ThreadPoolExecutor(16) as threads:
+        waits = [threads.submit(does, number) for number in range(20) for does in (cancel, ask, cancel)]
+        for done in waits:
+            done.result()
+    assert [jobs.end_unwanted(f"j{number}") for number in range(20)] == [False] * 20
+
+
+def test_a_table_of_an_older_server_is_opened(jobs: Jobs, tmp_path: Path) -> None:
+    accept(jobs, "a")
+    jobs._database.execute("alter table jobs drop column askers")
+    again = Jobs(tmp_path / "jobs.sqlite")
+    assert again.look("a").askers == 1
+    assert accept(again, "a") == "attached"
+    again.close()
 
 
 def test_all_of_it_is_there_when_it_is_opened_again(jobs: Jobs, tmp_path: Path) -> None:

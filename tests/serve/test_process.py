@@ -1,13 +1,16 @@
 """The command in a process of its own, with judges: it is drained, killed, started again and refused an address."""
 
+import contextlib
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,19 +43,25 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[str] | None = None
         self.token = ""
+        self.descriptors: int | None = None
 
     def start(self, *more: str) -> None:
-        """Returns when it serves."""
+        """Returns when it serves. It may have so many `descriptors`, where that is set."""
         command = ["serve", "--port", str(self.port), "--state", str(self.state), "--problems", str(self.problems)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness", *command, "--device", "cpu", "--timing", "0", *more],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "HARNESS_TOKEN": self.token},
+            preexec_fn=self._limit,
         )
         assert self.process.stderr is not None
         said = self.process.stderr.readline()
         assert said.startswith(f"serving on {self.url}"), said
+
+    def _limit(self) -> None:
+        if self.descriptors is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
 
     def end(self, number: int) -> int:
         assert self.process is not None
@@ -123,6 +132,20 @@ def test_the_processes_that_judge_do_not_get_the_token(server: Server) -> None:
     below = descendants(server.process.pid)
     assert len(below) >= 2
     assert [pid for pid in below if b"a secret word" in Path(f"/proc/{pid}/environ").read_bytes()] == []
+
+
+def test_connections_that_say_nothing_take_no_descriptor_from_what_judges(server: Server) -> None:
+    server.descriptors = 512
+    server.start()
+    assert server.process is not None
+    with contextlib.ExitStack() as open_ones:
+        for _ in range(600):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+        with urllib.request.urlopen(f"{server.url}/health", timeout=60) as answer:
+            assert answer.status == 200
+        assert judge(RIGHT, "19_ReLU", url=server.url)["summary"]["kind"] == "correct"
+        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 300
+    assert server.end(signal.SIGTERM) == 0
 
 
 @pytest.mark.slow

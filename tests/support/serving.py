@@ -228,11 +228,15 @@ def ended(engine: Engine, id: str, *, tries: int = 3000) -> Job:
 
 @dataclass(frozen=True)
 class Served:
-    """A server in a thread of this process: its engine, and where it is."""
+    """A server in a thread of this process: its engine, and where it is; the connections that it holds, and how many
+    requests wait for a job.
+    """
 
     engine: Engine
     url: str
     port: int
+    connections: set[Any]
+    waiting: Callable[[str], int]
 
     def ask(self, method: str, path: str, body: Any = None, *, token: str = "", **headers: str) -> tuple[int, Any]:
         """Status and body, read as JSON where it is that. The headers are in `last_headers`."""
@@ -259,16 +263,19 @@ def serve(engines: MakeEngine) -> Serve:
     """Opens a server over the fake bench, at a free port."""
 
     @contextmanager
-    def opened(*, token: str = "", body_s: float = 30.0, **more: Any) -> Iterator[Served]:
+    def opened(
+        *, token: str = "", body_s: float = 30.0, most: int = 1000, peer_s: float = 30.0, **more: Any
+    ) -> Iterator[Served]:
         from harness.serve.changes import Changes
+        from harness.serve.connections import Connection
         from harness.serve.process import Telling, application, bound, server_of
 
         changes = Changes()
         telling = Telling(changes)
         with bound("127.0.0.1", 0, token=token) as listening, engines(watcher=telling, **more) as engine:
-            guarded = application(engine, changes, telling, token=token)
+            guarded = application(engine, changes, telling, token=token, most=most)
             guarded._body_s = body_s
-            server = server_of(guarded)
+            server = server_of(guarded, Connection.of_at_most(most, peer_s))
 
             async def run() -> None:
                 changes.attach(asyncio.get_running_loop())
@@ -281,7 +288,8 @@ def serve(engines: MakeEngine) -> Serve:
             thread.start()
             port = listening.getsockname()[1]
             try:
-                yield Served(engine, f"http://127.0.0.1:{port}", port)
+                url, held = f"http://127.0.0.1:{port}", server.server_state.connections
+                yield Served(engine, url, port, held, lambda id: len(changes._waiting.get(id, ())))
             finally:
                 server.should_exit = True
                 thread.join()
