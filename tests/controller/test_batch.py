@@ -119,6 +119,9 @@ def test_a_number_that_no_problem_has_is_refused_with_those_that_there_are(catal
 # Faults in a row
 
 
+MOST_ASKED = 30
+
+
 class ScriptedEngine(Engine):
     """Judges one at a time, at once: each meets the fault that `meets(path, time)` tells, the first time's being 1."""
 
@@ -132,6 +135,7 @@ class ScriptedEngine(Engine):
 
     def _enter(self, ask: Ask, *, bounded: bool) -> "Future[Evaluated]":
         self.asked[path := ask.submission.path] += 1
+        assert self.asked[path] <= MOST_ASKED, "it would be asked for ever"
         fault = ToolchainError(f"no compiler for {path}") if self._meets(path, self.asked[path]) else None
         verdict = Infrastructure(detail=str(fault)) if fault else Correct(trials=1)
         future: Future[Evaluated] = Future()

@@ -42,7 +42,13 @@ def names_its_verdict(entry: Entry, session: Session) -> None:
     submission, problem = read_submission(entry.path), read_problem(entry.problem)
     as_written = NAMES_A_SIZE.search(submission.text) and entry.name not in NAMES_OTHER_NUMBERS
     smaller = {} if as_written else SMALLER.get(problem.name, {})
-    settings = session.settings.model_copy(update={"workload": smaller})
+    expected = {str(expectation) for expectation in entry.expectations("cpu")}
+    limits: dict[str, object] = {}
+    if "failed/out-of-memory" in expected:
+        limits["memory_bytes"] = 1 << 30  # which fills within a second
+    if expected == {"failed/timeout"}:
+        limits["timeout_s"] = 2.0
+    settings = session.settings.model_copy(update={"workload": smaller, **limits})
     record = evaluate(submission, problem, session=session, settings=settings).record
     verdict = record.verdict
     assert any(expected.meets(verdict) for expected in entry.expectations("cpu")), verdict
