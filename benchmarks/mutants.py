@@ -2,18 +2,25 @@
 
     python benchmarks/mutants.py            each in a copy of harness/, with the tests that mirror the file
     python benchmarks/mutants.py --only audit
+    python benchmarks/mutants.py -o benchmarks/results/mutants-2-cores.json
 
-A change that the tests pass with survives: it is printed, and the exit status is 1. The list is of what once survived
-when it was tried by hand, and of what issues have named since; add to it what a review finds.
+A change that the tests pass with survives: it is printed, and the exit status is 1. One dies where a test fails with
+it; pytest that ends otherwise, because nothing was collected, say, is a fault of the list. The list is of what once
+survived when it was tried by hand, and of what issues have named since; add to it what a review finds.
 """
 
 import argparse
+import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +61,7 @@ MUTANTS = (
     Mutant("a round that tells nothing is repeated for ever", "judge/timing.py",
            "        if self._unsettled > MOST_UNSETTLED:", "        if False:", "tests/judge/test_timing.py"),
     Mutant("the first call is verified and not the last", "judge/judge.py",
-           "return {calls - 1, *", "return {0, *", "tests/judge/test_judge.py tests/judge"),
+           "return {calls - 1, *", "return {0, *", "tests/judge/test_judge.py"),
     Mutant("a second call on the same inputs is not compared", "judge/judge.py",
            "        for again in outputs[1:]:", "        for again in outputs[2:]:", "tests/judge/test_judge.py"),
     Mutant("90% instead of 95% of the bootstrap", "judge/statistics.py",
@@ -62,7 +69,10 @@ MUTANTS = (
            "tests/judge/test_statistics.py"),
     Mutant("faults in a row are never forgotten", "controller/batch.py",
            "self._in_a_row + 1 if met else 0", "self._in_a_row + 1 if met else self._in_a_row",
-           "tests/cli/test_batch.py tests/controller"),
+           "tests/controller/test_batch.py"),
+    Mutant("faults in a row of what is tried again are never forgotten", "controller/batch.py",
+           "in_a_row + 1 if isinstance(evaluated.fault, MachineError) else 0",
+           "in_a_row + isinstance(evaluated.fault, MachineError)", "tests/controller/test_batch.py"),
     Mutant("kernels are built for no architecture", "controller/session.py",
            "                    arch=arch,\n", "                    arch=None,\n", "tests/backends"),
     Mutant("an answer of another job is taken", "controller/session.py",
@@ -101,8 +111,8 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether the tests pass on a copy of the tree with the change in it."""
+def failed_test(mutant: Mutant) -> str | None:
+    """The first test that fails on a copy of the tree with the change in it; None where all pass."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
         left_out = shutil.ignore_patterns(
@@ -116,20 +126,39 @@ def survives(mutant: Mutant) -> bool:
         path.write_text(text.replace(mutant.old, mutant.new))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mutant.tests.split()]
         environment = {**os.environ, "PYTHONPATH": str(copy)}
-        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
-        return run.returncode == 0
+        run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if run.returncode not in (0, 1):
+            raise SystemExit(f"{mutant.name}: pytest ended with {run.returncode}\n{run.stdout[-2000:]}")
+        failed = re.search(r"^FAILED (\S+)", run.stdout, re.MULTILINE)
+        if failed is None and run.returncode:
+            raise SystemExit(f"{mutant.name}: no test failed, and one could not run\n{run.stdout[-2000:]}")
+        return failed[1] if failed else None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="those whose name holds this text")
-    wanted = [mutant for mutant in MUTANTS if parser.parse_args().only in mutant.name]
-    survivors = []
-    for mutant in wanted:
-        lived = survives(mutant)
-        survivors += [mutant.name] * lived
-        print(f"{'SURVIVES' if lived else 'dies':<9} {mutant.name}", flush=True)
-    print(f"{len(survivors)} of {len(wanted)} survive")
+    parser.add_argument("-o", "--output", type=Path, help="where the results go, as JSON")
+    options = parser.parse_args()
+    results = []
+    for mutant in MUTANTS:
+        if options.only in mutant.name:
+            started = time.monotonic()
+            failed = failed_test(mutant)
+            print(f"{'dies' if failed else 'SURVIVES':<9} {mutant.name}  {failed or ''}", flush=True)
+            seconds = round(time.monotonic() - started, 1)
+            results.append({"mutant": mutant.name, "file": mutant.file, "failed": failed, "seconds": seconds})
+    survivors = sum(result["failed"] is None for result in results)
+    print(f"{survivors} of {len(results)} survive")
+    if options.output:
+        found = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
+            "python": platform.python_version(),
+            "survivors": survivors,
+            "mutants": results,
+        }
+        options.output.write_text(json.dumps(found, indent=1) + "\n")
     return 1 if survivors else 0
 
 

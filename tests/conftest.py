@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: threads of several runs that wait awake take each other's cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,6 +16,35 @@ from harness.schema import Problem, Submission
 # How long an example takes says nothing: machines that others use too have failed tests by it.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+TESTS = Path(__file__).parent
+FIRST = (
+    "adversarial/test_honest_candidates.py",
+    "sandbox/test_elsewhere.py",
+    "adversarial/test_cheats_on_answers.py",
+    "cli/test_batch.py",
+    "adversarial/test_cheats_on_time.py",
+    "judge/test_large_outputs.py",
+    "adversarial/test_cheats_on_isolation.py",
+    "serve/test_process.py",
+    "serve/test_faults.py",
+    "controller/test_timing_alone.py",
+    "cli/test_generate.py",
+    "cli/test_eval.py",
+    "test_library.py",
+    "cli/test_kernelbench.py",
+    "test_package.py",
+    "docs/test_commands.py",
+)
+"""Files that take half a minute and more: in turn such as time candidates, which two processes do one after the other,
+and such as do not. Left for the end one of them would keep one core busy and the other idle. What the pages' commands
+build the demo has built before them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the others stay in order."""
+    places = {TESTS / name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from harness.backends.rates import DTYPES
@@ -24,7 +23,7 @@ from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
+from harness.judge.tensors import Mode, leaves, pieces, same, same_bits, size_of, storages
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -326,7 +325,7 @@ class _Auditor:
         self._findings.append(Flag(rule=rule, severity=severity, detail=detail))
 
 
-class _Flops(TorchDispatchMode):
+class _Flops(Mode):
     """Counts as torch's FlopCounterMode does, by the same formulas, without the 800 modules that it imports."""
 
     def __init__(self) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.judge.accumulation import (
     CONVOLUTIONS,
@@ -26,7 +25,7 @@ from harness.judge.accumulation import (
     writes_in_place,
 )
 from harness.judge.rounding import mixes
-from harness.judge.tensors import leaves, pieces
+from harness.judge.tensors import Mode, leaves, pieces
 
 SCALES = (4.0, 1.0, 4.0, 1.0, 4.0, 4.0, 4.0)
 """Units of rounding that each sample is computed with. What jumps within one unit does so in nearly all of four."""
@@ -68,7 +67,7 @@ class Other:
     units: float
 
 
-class Jittered(TorchDispatchMode):
+class Jittered(Mode):
     """While it is entered, every operator in float64 leaves behind so many `units` of float32 rounding, at random.
 
     Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
@@ -165,7 +164,7 @@ def in_tf32(device: torch.device) -> frozenset[str]:
     return convolutions | (frozenset(PRODUCTS) if torch.backends.cuda.matmul.allow_tf32 else frozenset())
 
 
-class Mixes(TorchDispatchMode):
+class Mixes(Mode):
     """While it is entered, notes in `found` whether any operator adds or multiplies elements of one tensor."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ import torch
 
 from harness.judge.conditioning import NEAREST_FAR, Movable, Other, forgiven
 from harness.judge.criteria import Leaf, described, first_broken
-from harness.judge.tensors import index_of, pieces, same_bits
+from harness.judge.tensors import at_places, index_of, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
@@ -490,7 +490,7 @@ def _largest_of_the_small(exact: torch.Tensor) -> float:
     if sampled:
         chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
         at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
-        exact = exact[torch.unravel_index(at, exact.shape)]
+        exact = at_places(exact, at)
     sizes = exact.detach().reshape(-1).double().abs()
     sizes = sizes[sizes.isfinite() & (sizes > 0)].sort().values
     least = max(1 if sampled else FEWEST_SMALL, math.ceil(SMALL_SHARE * len(sizes)))

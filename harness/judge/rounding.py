@@ -14,10 +14,9 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from harness.judge.accumulation import CONVOLUTIONS, EXPLAINED, LEAST, MOVES, InFloat32, scatter, writes_in_place
-from harness.judge.tensors import leaves, pieces
+from harness.judge.tensors import Mode, leaves, pieces
 
 _FRACTION_BITS = 52  # of float64
 
@@ -49,7 +48,7 @@ def mixes(func: Any) -> bool:
     return not (torch.Tag.pointwise in func.tags or func.is_view or name in MOVES or name.rstrip("_") in MOVES)
 
 
-class Operators(TorchDispatchMode):
+class Operators(Mode):
     """While it is entered, notes which operators of those that run, by number, are `products` and which other `sums`.
 
     A multiplication whose outputs are summed at once is a product, too.
@@ -90,7 +89,7 @@ class Operators(TorchDispatchMode):
         return out
 
 
-class OperandsRounded(TorchDispatchMode):
+class OperandsRounded(Mode):
     """While it is entered, `change` rounds the operands of operators: of those numbered `at`, or of all that mix."""
 
     def __init__(self, change: Callable[[torch.Tensor], torch.Tensor], at: Iterable[int] | None = None) -> None:
@@ -115,7 +114,7 @@ class OperandsRounded(TorchDispatchMode):
         return value
 
 
-class Convolutions(TorchDispatchMode):
+class Convolutions(Mode):
     """While it is entered, notes in `found` whether there are any; `in_tf32` rounds their float64 operands to that."""
 
     def __init__(self, *, in_tf32: bool) -> None:
@@ -162,9 +161,7 @@ MORE = "fewer bits than float32"
 """What an error is called that is too large for float32 and has no pattern that is known."""
 
 
-def coarse(
-    actual: Any, like: Any, in_float64: Callable[[TorchDispatchMode], Any], operators: Operators | None = None
-) -> str | None:
+def coarse(actual: Any, like: Any, in_float64: Callable[[Mode], Any], operators: Operators | None = None) -> str | None:
     """Which smaller type's rounding the error of `actual` is, by name; None where it is none, or not to be told.
 
     `like` is the reference as written: what it computes in a smaller type itself is no candidate's choice. `in_float64`
@@ -192,7 +189,7 @@ def coarse(
     return MORE if wide and _unexplained(triples, in_float64) else None
 
 
-def _unexplained(triples: list[tuple[Any, Any, Any]], in_float64: Callable[[TorchDispatchMode], Any]) -> bool:
+def _unexplained(triples: list[tuple[Any, Any, Any]], in_float64: Callable[[Mode], Any]) -> bool:
     """Whether an error of a float32 output is larger than float32 leaves in any order, in all of it."""
     mode = InFloat32(secrets.randbits(62))
     try:

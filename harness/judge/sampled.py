@@ -7,7 +7,7 @@ import torch
 
 from harness.judge.correctness import Expected
 from harness.judge.subject import Sampled
-from harness.judge.tensors import overlap
+from harness.judge.tensors import at_places, overlap
 
 
 def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:
@@ -47,5 +47,4 @@ def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, 
     places = actual.places.to(like.device)
     if not like.dim():  # a single number has no index
         return actual.values.to(like.device), like.reshape(1)[places], exact.reshape(1)[places]
-    index = torch.unravel_index(places, like.shape)
-    return actual.values.to(like.device), like[index], exact[index]
+    return actual.values.to(like.device), at_places(like, places), at_places(exact, places)

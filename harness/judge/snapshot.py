@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from harness.judge.subject import Sampled
-from harness.judge.tensors import overlap, pieces
+from harness.judge.tensors import at_places, overlap, pieces
 from harness.transport.memory import device_bytes, element_size, read_places, read_process
 from harness.transport.values import TensorValue
 
@@ -128,7 +128,7 @@ def _nearly_all(output: torch.Tensor) -> torch.Tensor | None:
     if output.numel() <= PLACES or output.is_complex():
         return None
     index = torch.randint(0, output.numel(), (PLACES,), generator=_chance(output.device), device=output.device)
-    values, counts = output[torch.unravel_index(index, output.shape)].unique(return_counts=True)
+    values, counts = at_places(output, index).unique(return_counts=True)
     return values[counts.argmax()] if float(counts.max()) >= MOSTLY * PLACES else None
 
 

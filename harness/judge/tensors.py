@@ -8,9 +8,33 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 PIECE = 1 << 27
 """Elements that are drawn or compared bit for bit at once."""
+
+
+class Mode(TorchDispatchMode):
+    """Sees each operator that runs under it; nothing is compiled there.
+
+    torch would keep its compiler from looking into a mode, and import all of that (1.2 s, torch 2.13) to do so.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+def at_places(value: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """The elements at flat indices in row-major order, int64, of a tensor of one dimension or more, however it lies.
+
+    `torch.unravel_index` would import what torch compiles with (0.4 s, torch 2.13) to check its arguments.
+    """
+    index = []
+    for size in reversed(value.shape):
+        index.append(places % size)
+        places = places // size
+    return value[tuple(reversed(index))]
 
 
 def leaves(value: Any) -> list[torch.Tensor]:

@@ -545,15 +545,15 @@ def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, fai
 # Timing a right answer takes seconds, and emulated ones are never timed: few of the first kind, so that some kills meet
 # the clock, and the rest of the second.
 MIXTURE = {
-    "right": 2, "right_emulated": 12, "wrong": 36, "failing": 24, "has_no_model": 10, "segfaults": 8,
-    "leaves_with_status_zero": 8,
+    "right": 2, "right_emulated": 8, "wrong": 26, "failing": 18, "has_no_model": 8, "segfaults": 5,
+    "leaves_with_status_zero": 5,
 }  # fmt: skip
 KINDS = {"right": "correct", "right_emulated": "correct", "wrong": "wrong"}
 KILLS_WHILE_STARTING = 2
 KILLS_WHILE_JUDGING = 8
 
 
-@pytest.mark.slow  # 100 candidates and eleven starts
+@pytest.mark.slow  # 72 candidates and eleven starts
 @pytest.mark.timeout(400)
 def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start):
     mark = f"mark-{random.getrandbits(64):x}"
@@ -578,7 +578,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
             time.sleep(chance.uniform(0.05, 2.0))
         else:
             before = kept.read_bytes().count(b"\n") if kept.exists() else 0
-            wait_for_records(kept, before + chance.randint(1, 9), process)
+            wait_for_records(kept, before + chance.randint(1, 5), process)
             time.sleep(chance.choice([0.0, chance.uniform(0.0, 0.3)]))
         process.kill()
         process.communicate(timeout=30)

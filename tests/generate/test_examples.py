@@ -11,7 +11,7 @@ from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 
 SMALL = {
-    "1_add": {"rows": 33, "columns": 1000},
+    "1_add": {"rows": 33, "columns": 100},
     "2_row_norm": {"rows": 17, "columns": 1000},
     "3_linear_relu": {"rows": 33, "inputs": 100, "outputs": 70},
 }

@@ -222,6 +222,27 @@ def test_a_candidate_that_is_right_only_at_first_is_caught_in_a_timed_round(judg
     assert (verdict.kind, verdict.trial) == ("wrong", "timed")
 
 
+def test_what_the_last_call_of_a_round_leaves_undone_is_missed_though_nothing_else_is_verified(
+    judge_function, monkeypatch
+):
+    """What a call leaves undone the next one does."""
+    monkeypatch.setattr("harness.judge.judge.verified_calls", lambda *_: 0)
+    calls, undone = [], []
+
+    def forward(x):
+        calls.append(1)
+        while undone:
+            output, given = undone.pop()
+            output.copy_(given.clamp(min=0))
+        if len(calls) < 60:
+            return x.clamp(min=0)
+        undone.append((torch.zeros_like(x), x.clone()))
+        return undone[-1][0]
+
+    verdict = judge_function(RELU, forward, timed=True).verdict
+    assert (verdict.kind, verdict.trial) == ("wrong", "timed")
+
+
 DROPOUT = """
 import torch
 class Model(torch.nn.Module):

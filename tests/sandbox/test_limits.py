@@ -333,7 +333,7 @@ import mmap, time
 reserved = [mmap.mmap(-1, 1 << 30) for _ in range(8)]
 for one in reserved:
     one[:1 << 20] = b"x" * (1 << 20)
-time.sleep(2.5)
+time.sleep(1.6)  # files in memory are looked at once a second
 """,
         limits=Limits(memory_bytes=256 * MIB),
     )

@@ -149,15 +149,18 @@ def test_the_kernel_ends_a_compiler_before_the_judge_where_memory_is_short(
     if isolation in RISING[RISING.index(tool_confinement().tier) + 1 :]:
         pytest.skip("that method cannot be had here")
     adjusted: list[str] = []
+    command = ["sh", "-c", "until [ -e seen ]; do sleep 0.05; done"]
+    words = "".join(f"{word}\0" for word in command).encode()
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(run_tool, ["sleep", "2.25"], cwd=tmp_path, deadline_s=9, isolation=isolation)
+        run = pool.submit(run_tool, command, cwd=tmp_path, deadline_s=30, isolation=isolation)
         while not adjusted and not run.done():
             for pid in processes.descendants(os.getpid()):
                 with contextlib.suppress(OSError):
-                    if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\0002.25\0":
+                    if Path(f"/proc/{pid}/cmdline").read_bytes() == words:
                         adjusted.append(Path(f"/proc/{pid}/oom_score_adj").read_text().strip())
             time.sleep(0.01)
-        run.result()
+        (tmp_path / "seen").touch()
+        assert run.result().returncode == 0
     assert adjusted == ["1000"]
 
 

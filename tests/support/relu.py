@@ -1,4 +1,7 @@
-"""The smallest problem that a real judge is asked in tests, ReLU of 32 numbers, and answers to it."""
+"""The smallest problem that a real judge is asked in tests, ReLU of 32 numbers, and answers to it.
+
+`torch.randn` would have each judge import what torch compiles with when it counts inputs without drawing them: 0.4 s.
+"""
 
 import hashlib
 
@@ -16,7 +19,7 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(batch_size, 8)]
+    return [torch.normal(0.0, 1.0, (batch_size, 8))]
 
 
 def get_init_inputs():
