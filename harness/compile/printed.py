@@ -93,8 +93,8 @@ class Names:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> "Names":
-        sets = {key: frozenset(words) for key, words in found.items() if key not in _BY_NAME}
-        by_name = {key: {name: frozenset(words) for name, words in found[key].items()} for key in _BY_NAME}
+        sets: dict[str, Any] = {key: frozenset(words) for key, words in found.items() if key not in _BY_NAME}
+        by_name: dict[str, Any] = {key: {n: frozenset(words) for n, words in found[key].items()} for key in _BY_NAME}
         return cls(**sets, **by_name)
 
     @property
