@@ -23,7 +23,7 @@ import math
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -42,13 +42,25 @@ nothing of what others may be off by: it is one that rounding moves (`conditioni
 _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1 GB
 
 
+class Own(NamedTuple):
+    """How far off a reference itself is: its largest error over the mean size of an output, and, of elements that are
+    many times as large as is usual there, over their own size. 0 where they are off by no more than the others.
+    """
+
+    relative: float = 0.0
+    share: float = 0.0
+
+    def __or__(self, other: "Own") -> "Own":
+        return Own(max(self.relative, other.relative), max(self.share, other.share))
+
+
 @dataclass(frozen=True)
 class Expected:
     """What the reference says. `exact` is float64 where it was affordable, else the reference as written.
 
-    `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known_relative`: its
-    largest error over its mean size in earlier trials, for where `exact` cannot tell, of each output, or one of all.
-    What one output is off by says nothing of another. `others`: what the reference says where its rounding falls
+    `like` holds the reference's outputs as written: they define structure, shapes and dtypes. `known`: its own error in
+    earlier trials, for where `exact` cannot tell, of each output, or one of all. What one output is off by says nothing
+    of another. `others`: what the reference says where its rounding falls
     otherwise, once that was asked; of the structure and the shapes of `like`. Of more than `NEAREST_FAR` units they say
     what elements may be that the others did not move. `left`: what the arguments hold after a call, of a reference
     that changes them.
@@ -56,7 +68,7 @@ class Expected:
 
     like: Any
     exact: Any
-    known_relative: tuple[float, ...] = ()
+    known: tuple[Own, ...] = ()
     others: tuple[Other, ...] = ()
     left: "Expected | None" = None
 
@@ -69,7 +81,7 @@ class Agreement:
     where the error lies all over it and, in float32, is more than twice the reference's, else 0; `reduced` the same of
     float32 where it is larger than float32 arithmetic explains (see `_reduced`). `unstable` is the share of an output's
     elements that rounding alone moves so far that nothing can be told of them, where `Expected.others` were given.
-    `own` is `reference_relative` of each output; of several comparisons it is none.
+    `own` is the reference's of each output; of several comparisons it is none.
     """
 
     relative: float = 0.0
@@ -78,7 +90,7 @@ class Agreement:
     spread: float = 0.0
     reduced: float = 0.0
     unstable: float = 0.0
-    own: tuple[float, ...] = field(default=(), compare=False)
+    own: tuple[Own, ...] = field(default=(), compare=False)
 
     def __or__(self, other: "Agreement") -> "Agreement":
         return Agreement(
@@ -113,22 +125,22 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
             return Disagreement(*broken)
         pairs.append(pair)
     units = tuple(other.units for other in expected.others)
-    own: list[float] = []
+    own: list[Own] = []
     for place, one in enumerate(pairs):
-        terms = _Terms(tolerance, known_of(expected.known_relative, place), units)
+        terms = _Terms(tolerance, known_of(expected.known, place), units)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             return found
         agreement = agreement | found
-        own.append(found.reference_relative)
+        own.extend(found.own or (Own(),))
     return replace(agreement, own=tuple(own))
 
 
-def known_of(known_relative: tuple[float, ...], place: int) -> float:
-    """Of `Expected.known_relative` that of the output at a place."""
-    if len(known_relative) == 1:
-        return known_relative[0]
-    return known_relative[place] if place < len(known_relative) else 0.0
+def known_of(known: tuple[Own, ...], place: int) -> Own:
+    """Of `Expected.known` that of the output at a place."""
+    if len(known) == 1:
+        return known[0]
+    return known[place] if place < len(known) else Own()
 
 
 def all_finite(value: Any) -> bool:
@@ -161,7 +173,7 @@ class _Terms:
     """How outputs are compared. `units` belong to the others of a pair, one each."""
 
     tolerance: ToleranceName
-    known_relative: float = 0.0
+    known: Own = Own()  # noqa: RUF009  # a tuple
     units: tuple[float, ...] = ()
 
     def split(self, others: tuple[_T, ...]) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
@@ -288,9 +300,9 @@ def _compare_values(
         actual, like, exact, *others_ = (_as_parts(value) for value in (actual, like, exact, *others))
         others = tuple(others_)
     precision = torch.float64 if exact.dtype == torch.float64 else torch.float32
-    of = _scale(like, exact, precision, rtol)
+    of = _scale(like, exact, precision, rtol, terms.known)
     base = of.mean if terms.tolerance == "scaled" else 1.0
-    error = max(of.reference_error, terms.known_relative * of.mean)
+    error = max(of.reference_error, terms.known.relative * of.mean)
     slack = _slack(error, rtol * of.mean)
     large = 0.0 if of.whole is None else rtol * of.whole.mean + _slack(of.whole.reference_error, rtol * of.whole.mean)
     limit = _CHUNK // parts * parts
@@ -299,7 +311,8 @@ def _compare_values(
     movable = Movable(rtol, of.mean, tuple(zip(near, units, strict=True)))
     if near:
         movable.look(like, exact, precision, limit)
-    tally = _Tally(rtol, rtol * base + slack, parts, upto=of.upto, large=large)
+    rare = _slack(max(of.share, terms.known.share), rtol)
+    tally = _Tally(rtol, rtol * base + slack, parts, upto=of.upto, large=large, usual=of.usual, rare=rare)
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
         want = want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
@@ -310,7 +323,8 @@ def _compare_values(
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
-        return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share)
+        own = Own(reference_relative, of.share)
+        return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share, (own,))
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -380,6 +394,8 @@ class _Tally:
     square: float = 0.0
     upto: float = math.inf
     large: float = 0.0
+    usual: float = math.inf
+    rare: float = 0.0
 
     def add(
         self,
@@ -435,6 +451,8 @@ class _Tally:
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)
+        if math.isfinite(self.usual):  # and what is larger by so much of its own size
+            allowed += want.abs().masked_fill_(want.abs() <= self.usual, 0.0).mul_(self.rare)
         if math.isfinite(self.upto):  # what is larger may be off by what is usual of all
             allowed += (want.abs() > self.upto).to(allowed.dtype).mul_(self.large)
         return allowed if further is None else allowed.add_(further)
@@ -446,6 +464,7 @@ class _Scale:
 
     `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
     written, `reference_square` the sum of its squares; `largest` is the largest |exact|.
+    Elements larger than `usual` do not count for `reference_error`: `share` is their largest error over their own size.
     Elements larger than `upto` do not count for `mean` and `reference_error`, and may be off by what `whole` says.
     """
 
@@ -454,11 +473,13 @@ class _Scale:
     reference_error: float = 0.0
     reference_square: float = 0.0
     largest: float = 0.0
+    usual: float = math.inf
+    share: float = 0.0
     upto: float = math.inf
     whole: "_Scale | None" = None
 
 
-def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float) -> _Scale:
+def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float, known: Own) -> _Scale:
     most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
 
     def capped(upto: float) -> _Scale:
@@ -472,7 +493,21 @@ def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol
         small = capped(upto)
         if small.reference_square <= MOST_OWN_ERROR_OF_SMALL**2 * small.square:
             return replace(found, mean=small.mean, reference_error=small.reference_error, upto=upto, whole=found)
+    if known.share or found.reference_error > MATTERS * rtol * found.mean:
+        usual = USUAL * float(sizes.median()) if len(sizes := _some_sizes(exact)) else math.inf
+        if usual < found.largest:
+            apart = _measured(like, exact, precision, most, found.mean, usual=usual)
+            if known.share or apart.reference_error < HARDLY * found.reference_error:
+                return replace(found, reference_error=apart.reference_error, usual=usual, share=apart.share)
     return found
+
+
+MATTERS = 0.1
+"""An own error below this share of the tolerance widens it by less than a factor of two, whatever element it is of."""
+USUAL, HARDLY = 16.0, 0.5
+"""Elements of more than so many times the median size are told by themselves, where without them the largest error is
+less than this share of it: what is off by a share of a quotient by nearly 0 says nothing of all others. Of normally
+distributed numbers none in 10^20 is so large."""
 
 
 GAP = 2.0**10
@@ -487,12 +522,7 @@ MOST_OWN_ERROR_OF_SMALL = 0.05
 def _largest_of_the_small(exact: torch.Tensor) -> float:
     """How large elements are that tell what an output's size is; infinite where all do."""
     sampled = exact.numel() > _SAMPLED
-    if sampled:
-        chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
-        at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
-        exact = at_places(exact, at)
-    sizes = exact.detach().reshape(-1).double().abs()
-    sizes = sizes[sizes.isfinite() & (sizes > 0)].sort().values
+    sizes = _some_sizes(exact)
     least = max(1 if sampled else FEWEST_SMALL, math.ceil(SMALL_SHARE * len(sizes)))
     if len(sizes) < max(2, least):
         return math.inf
@@ -502,6 +532,20 @@ def _largest_of_the_small(exact: torch.Tensor) -> float:
     return float(sizes[-1]) * GAP if sampled else math.inf
 
 
+def _some_sizes(exact: torch.Tensor) -> torch.Tensor:
+    """The finite sizes above 0 of some random elements, or of all where they are few, in order."""
+    if exact.numel() > _SAMPLED:
+        chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
+        at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
+        exact = at_places(exact, at)
+    sizes = exact.detach().reshape(-1).double().abs()
+    return sizes[sizes.isfinite() & (sizes > LEAST)].sort().values
+
+
+LEAST = 2.0**-126
+"""The smallest normal number of float32: what is smaller in float64 is no number there that others can be held to."""
+
+
 def _measured(
     like: torch.Tensor,
     exact: torch.Tensor,
@@ -509,10 +553,11 @@ def _measured(
     most: float = math.inf,
     mean: float = 0.0,
     upto: float = math.inf,
+    usual: float = math.inf,
 ) -> _Scale:
     """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none.
 
-    Elements larger than `upto` are left out.
+    Elements larger than `upto` are left out. Errors of elements larger than `usual` are told as a share of their size.
     """
     total, count, found = 0.0, like.numel(), _Scale()
     has_error = like.data_ptr() != exact.data_ptr()
@@ -532,7 +577,12 @@ def _measured(
             size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
             count -= int((~small).sum())
         if math.isfinite(most):
-            widest = float(error.masked_fill(error > most * (want.abs() + mean), 0.0).max())
+            counted = error.masked_fill(error > most * (want.abs() + mean), 0.0)
+            if math.isfinite(usual):
+                rare = want.abs() > usual
+                found.share = max(found.share, float((counted / want.abs()).masked_fill_(~rare, 0.0).max()))
+                counted.masked_fill_(rare, 0.0)
+            widest = float(counted.max())
         total += size
         found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
         found.reference_error = max(found.reference_error, widest)

@@ -23,6 +23,7 @@ from harness.judge.correctness import (
     Agreement,
     Disagreement,
     Expected,
+    Own,
     compare,
     known_of,
     not_finite,
@@ -252,8 +253,8 @@ class _Case:
         self._stressed_kinds: list[str] = []
         self._agreement = Agreement()
         self._own = {one.kind: one for one in audit.own_errors}
-        self._known_relative: dict[str, tuple[float, ...]] = {
-            kind: (min(one.relative, MOST_KNOWN_ERROR),) for kind, one in self._own.items()
+        self._known: dict[str, tuple[Own, ...]] = {
+            kind: (Own(min(one.relative, MOST_KNOWN_ERROR), one.share),) for kind, one in self._own.items()
         }
         self._oracles: set[OracleName] = set()
         self._used_own: dict[str, float] = {}
@@ -376,7 +377,7 @@ class _Case:
         self._call_s = result.seconds / result.calls
         outputs = self._candidate.outputs(list(range(len(calls))), like=expected.like)
         if expected.exact is expected.like:
-            expected = replace(expected, known_relative=self._known_relative.get(kind, ()))
+            expected = replace(expected, known=self._known.get(kind, ()))
             own = self._own.get(kind)
             self._oracles.add(own.oracle if own else "as-written")
             self._used_own[kind] = own.relative if own else 0.0
@@ -639,8 +640,8 @@ class _Case:
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
         if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
             found = replace(found, spread=0.0, reduced=0.0)
-        known = self._known_relative.get(asked.kind, ())
-        self._known_relative[asked.kind] = tuple(max(known_of(known, at), own) for at, own in enumerate(found.own))
+        known = self._known.get(asked.kind, ())
+        self._known[asked.kind] = tuple(known_of(known, at) | own for at, own in enumerate(found.own))
         self._agreement = self._agreement | found
         return found
 
@@ -754,7 +755,7 @@ class _Case:
                 return None
             doubted = replace(expected, others=others)
             if exact is not None:
-                doubted = replace(doubted, exact=exact, known_relative=())
+                doubted = replace(doubted, exact=exact, known=())
             again = compare(*at_kept_places(output, doubted), self._tolerance)
             if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
                 break
@@ -773,7 +774,7 @@ class _Case:
         exact, others = asked.others
         doubted = replace(expected, others=(*others, *asked.further))
         if exact is not None:
-            doubted = replace(doubted, exact=exact, known_relative=())
+            doubted = replace(doubted, exact=exact, known=())
         again = compare(*at_kept_places(output, doubted), self._tolerance)
         return again if isinstance(again, Agreement) else found
 
@@ -978,11 +979,11 @@ class _Case:
             expected = reference_must_run(
                 self._oracle, inputs, self._problem.title, seed=seed, calls_before=before, quick=True
             )
-            known = self._known_relative.get(of.kind, ())
+            known = self._known.get(of.kind, ())
             again = partial(self._inputs, of.contents, self._sets, of.slot)
             asked_of = _Asked(of.kind, again, seed, timed=True)
             if expected.exact is expected.like:  # elsewhere its own error is at hand
-                expected = replace(expected, known_relative=known)
+                expected = replace(expected, known=known)
             if call in left:
                 self._check_left(left.pop(call), expected, "timed")
             found = self._hold(output, expected, asked_of)

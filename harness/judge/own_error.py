@@ -84,7 +84,8 @@ class _Asker:
             found = compare(expected.like, expected)
             if isinstance(found, Disagreement):
                 return None
-            return OwnError(kind=kind, relative=found.reference_relative, oracle=name)
+            share = max((own.share for own in found.own), default=0.0)
+            return OwnError(kind=kind, relative=found.reference_relative, share=share, oracle=name)
         return None
 
     def _in_time(self, seconds: float) -> bool:

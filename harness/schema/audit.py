@@ -6,11 +6,14 @@ from harness.schema.verdict import OracleName
 
 
 class OwnError(Frozen):
-    """How far the reference as written is off on a kind of inputs: its largest error over its mean size."""
+    """How far the reference as written is off on a kind of inputs: its largest error over its mean size, and, where
+    some elements are many times as large as is usual, `share`: theirs over their own size.
+    """
 
     kind: str
     relative: float
     oracle: OracleName
+    share: float = 0.0
 
 
 class Audit(Frozen):

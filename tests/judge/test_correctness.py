@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from harness.judge import correctness
-from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.correctness import Agreement, Disagreement, Expected, Own, all_finite, compare
 from harness.judge.subject import Elsewhere, Opaque
 
 
@@ -398,9 +398,43 @@ def test_heavy_tails_are_of_one_size(chunk):
 def test_what_one_output_was_off_by_widens_no_other():
     like = (torch.rand(500), torch.rand(500))
     wrong = (torch.zeros(500), like[1])
-    assert isinstance(compare(wrong, Expected(like, like, known_relative=(5.0,))), Agreement)  # one of all
-    found = compare(wrong, Expected(like, like, known_relative=(0.0, 5.0)))
+    assert isinstance(compare(wrong, Expected(like, like, known=(Own(5.0),))), Agreement)  # one of all
+    found = compare(wrong, Expected(like, like, known=(Own(), Own(5.0))))
     assert found.mismatch.output == "output[0]"
     exact = tuple(value.double() * (1 + 1e-6 * place) for place, value in enumerate(like))
     agreement = compare(like, Expected(like, exact))
-    assert agreement.own[0] == 0.0 < agreement.own[1]
+    assert agreement.own[0].relative == 0.0 < agreement.own[1].relative
+
+
+def quotients(seed=1):
+    """What is divided by what may be nearly 0, as written and in float64."""
+    chance = torch.Generator().manual_seed(seed)
+    x, w, v = (torch.randn(256, 256, generator=chance) for _ in range(3))
+    exact = (x.double() @ w.double()) / (x.double() @ v.double())
+    halves = [(x[:, half] @ w[half]) for half in (slice(0, 128), slice(128, 256))]
+    below = [(x[:, half] @ v[half]) for half in (slice(0, 128), slice(128, 256))]
+    return (x @ w) / (x @ v), exact, (halves[0] + halves[1]) / (below[0] + below[1])
+
+
+def test_what_a_quotient_by_nearly_nothing_is_off_by_says_nothing_of_the_others():
+    like, exact, other = quotients()
+    apart = (like - exact).abs()
+    few = exact.abs() > 1000 * exact.abs().median()
+    assert 0 < few.sum() < 0.01 * few.numel()
+    assert apart[few].max() > 20 * exact.abs().median()  # in absolute terms all others are nothing beside it
+    assert isinstance(held(like, like, exact), Agreement)
+    assert isinstance(held(other, like, exact), Agreement)
+    for wrong in (torch.where(few, like, 0.0), torch.where(few, like, 1.01 * like), torch.where(few, 0.0, like)):
+        assert isinstance(held(wrong, like, exact), Disagreement)
+
+
+def test_what_was_known_of_rare_elements_counts_where_there_is_no_float64():
+    like, exact, _ = quotients()
+    own = compare(like, Expected(like, exact)).own
+    assert own[0].share > 1e-3
+    few = exact.abs() > 1000 * exact.abs().median()
+    as_far_off = torch.where(few, like * (1 + own[0].share), like)
+    assert isinstance(compare(as_far_off, Expected(like, like, known=own)), Agreement)
+    assert isinstance(compare(as_far_off, Expected(like, like)), Disagreement)
+    for wrong in (torch.where(few, like, 0.0), torch.where(few, 0.0, like)):
+        assert isinstance(compare(wrong, Expected(like, like, known=own)), Disagreement)
