@@ -73,12 +73,12 @@ def test_what_waits_for_a_device_says_for_whom_and_is_judged_all_the_same(submis
 
 @pytest.mark.slow
 def test_timed_phases_of_two_processes_do_not_overlap(problem):
-    """Each is seen from its session: from the word that it is timed to its verdict, messages' ways included."""
+    """Each is seen from its session: from the first word that it is timed to its verdict, messages' ways included."""
     command = [sys.executable, "-c", JUDGING, problem(SMALL).source, RIGHT]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     judged = [[json.loads(line) for line in process.communicate(timeout=280)[0].splitlines()] for process in processes]
     assert [kind for of in judged for *_, kind in of] == ["correct"] * 4
-    spans = [[(dict(steps)["time"], end) for steps, end, *_ in of] for of in judged]
+    spans = [[(min(at for name, at in steps if name == "time"), end) for steps, end, *_ in of] for of in judged]
     assert all(end - begin > 0.9 for of in spans for begin, end in of)
     overlaps = [
         min(one[1], other[1]) - max(one[0], other[0])
