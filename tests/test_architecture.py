@@ -1,10 +1,11 @@
 """The house is as docs/architecture.md draws it: who may import what, and that every test is run."""
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,37 @@ def test_the_table_has_no_circle() -> None:
         ground = {room for room, may in left.items() if not may & (left.keys() - {room})}
         assert ground, f"these import each other: {sorted(left)}"
         left = {room: may for room, may in left.items() if room not in ground}
+
+
+def test_no_file_imports_itself_in_a_circle() -> None:
+    """Late imports count, but not what types alone need, nor the package's own face, which imports when it is asked."""
+    files = {module_of(path): path for path in HARNESS.rglob("*.py") if "templates" not in path.parts}
+    imports = {module: modules_of(path, files.keys()) - {"harness", module} for module, path in files.items()}
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_of(path: Path, known: Collection[str]) -> set[str]:
+    """The modules of the package that a file may import; what it takes of a folder by a file's name is that file."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in known else node.module for name in inner}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & set(known)
 
 
 @pytest.mark.parametrize("root", ["emulate/include", "compile/slim/include"])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from harness.cli.doctor import Diagnosis, show
+from harness.cli.diagnosis import Diagnosis, show
 from harness.errors import MachineError
 
 _THEIR_OWN = frozenset({"build cache", "disk", "memory", "fast builds"})

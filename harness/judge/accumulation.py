@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from harness.judge.tensors import Mode, leaves
+from harness.judge.operator_mode import OperatorMode
+from harness.judge.tensors import leaves
 
 UNIT = 2.0**-24 / math.sqrt(3)
 """The root mean square of a float32 rounding, as a share of a value just above a power of two: of others it is less,
@@ -74,7 +75,7 @@ def writes_in_place(func: Any) -> bool:
     return bool(arguments) and arguments[0].alias_info is not None and arguments[0].alias_info.is_write
 
 
-class InFloat32(Mode):
+class InFloat32(OperatorMode):
     """While it is entered, every operator in float64 leaves behind what its float32 rounding would, term after term.
 
     `understood` is false once an operator was met of which that is not known; `sums` says that there were sums.

@@ -20,10 +20,11 @@ from harness.errors import ProblemError
 from harness.judge.conditioning import MOST, Other
 from harness.judge.correctness import RTOL, Agreement, Expected, all_finite, compare
 from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
+from harness.judge.operator_mode import OperatorMode
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import Mode, leaves, pieces, same, same_bits, size_of, storages
+from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -325,7 +326,7 @@ class _Auditor:
         self._findings.append(Flag(rule=rule, severity=severity, detail=detail))
 
 
-class _Flops(Mode):
+class _Flops(OperatorMode):
     """Counts as torch's FlopCounterMode does, by the same formulas, without the 800 modules that it imports."""
 
     def __init__(self) -> None:

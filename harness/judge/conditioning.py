@@ -24,8 +24,9 @@ from harness.judge.accumulation import (
     of_sum,
     writes_in_place,
 )
+from harness.judge.operator_mode import OperatorMode
 from harness.judge.rounding import mixes
-from harness.judge.tensors import Mode, leaves, pieces
+from harness.judge.tensors import leaves, pieces
 
 SCALES = (4.0, 1.0, 4.0, 1.0, 4.0, 4.0, 4.0)
 """Units of rounding that each sample is computed with. What jumps within one unit does so in nearly all of four."""
@@ -67,7 +68,7 @@ class Other:
     units: float
 
 
-class Jittered(Mode):
+class Jittered(OperatorMode):
     """While it is entered, every operator in float64 leaves behind so many `units` of float32 rounding, at random.
 
     Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
@@ -164,7 +165,7 @@ def in_tf32(device: torch.device) -> frozenset[str]:
     return convolutions | (frozenset(PRODUCTS) if torch.backends.cuda.matmul.allow_tf32 else frozenset())
 
 
-class Mixes(Mode):
+class Mixes(OperatorMode):
     """While it is entered, notes in `found` whether any operator adds or multiplies elements of one tensor."""
 
     def __init__(self) -> None:

@@ -13,10 +13,11 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, in_tf32, moved
 from harness.judge.correctness import Expected
+from harness.judge.operator_mode import OperatorMode
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Convolutions, Operators, coarse
 from harness.judge.sampled import at_kept_places
-from harness.judge.tensors import Mode, leaves, pieces, storages
+from harness.judge.tensors import leaves, pieces, storages
 from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
@@ -100,7 +101,7 @@ class Oracle:
         if self._double is None or not self._same_function or self._double_s > most_s or self._by_element:
             return None
 
-        def in_float64(mode: Mode) -> Any:
+        def in_float64(mode: OperatorMode) -> Any:
             doubled = self._doubled(inputs)
             if doubled is None or self._double is None:
                 return None

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from harness.judge.accumulation import CONVOLUTIONS, EXPLAINED, LEAST, MOVES, InFloat32, scatter, writes_in_place
-from harness.judge.tensors import Mode, leaves, pieces
+from harness.judge.operator_mode import OperatorMode
+from harness.judge.tensors import leaves, pieces
 
 _FRACTION_BITS = 52  # of float64
 
@@ -48,7 +49,7 @@ def mixes(func: Any) -> bool:
     return not (torch.Tag.pointwise in func.tags or func.is_view or name in MOVES or name.rstrip("_") in MOVES)
 
 
-class Operators(Mode):
+class Operators(OperatorMode):
     """While it is entered, notes which operators of those that run, by number, are `products` and which other `sums`.
 
     A multiplication whose outputs are summed at once is a product, too.
@@ -89,7 +90,7 @@ class Operators(Mode):
         return out
 
 
-class OperandsRounded(Mode):
+class OperandsRounded(OperatorMode):
     """While it is entered, `change` rounds the operands of operators: of those numbered `at`, or of all that mix."""
 
     def __init__(self, change: Callable[[torch.Tensor], torch.Tensor], at: Iterable[int] | None = None) -> None:
@@ -114,7 +115,7 @@ class OperandsRounded(Mode):
         return value
 
 
-class Convolutions(Mode):
+class Convolutions(OperatorMode):
     """While it is entered, notes in `found` whether there are any; `in_tf32` rounds their float64 operands to that."""
 
     def __init__(self, *, in_tf32: bool) -> None:
@@ -161,7 +162,9 @@ MORE = "fewer bits than float32"
 """What an error is called that is too large for float32 and has no pattern that is known."""
 
 
-def coarse(actual: Any, like: Any, in_float64: Callable[[Mode], Any], operators: Operators | None = None) -> str | None:
+def coarse(
+    actual: Any, like: Any, in_float64: Callable[[OperatorMode], Any], operators: Operators | None = None
+) -> str | None:
     """Which smaller type's rounding the error of `actual` is, by name; None where it is none, or not to be told.
 
     `like` is the reference as written: what it computes in a smaller type itself is no candidate's choice. `in_float64`
@@ -189,7 +192,7 @@ def coarse(actual: Any, like: Any, in_float64: Callable[[Mode], Any], operators:
     return MORE if wide and _unexplained(triples, in_float64) else None
 
 
-def _unexplained(triples: list[tuple[Any, Any, Any]], in_float64: Callable[[Mode], Any]) -> bool:
+def _unexplained(triples: list[tuple[Any, Any, Any]], in_float64: Callable[[OperatorMode], Any]) -> bool:
     """Whether an error of a float32 output is larger than float32 leaves in any order, in all of it."""
     mode = InFloat32(secrets.randbits(62))
     try:

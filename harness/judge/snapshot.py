@@ -375,6 +375,11 @@ def shown_twice(pid: int, ranges: Sequence[tuple[int, int]]) -> bool:
         (int(start, 16), int(end, 16), file, int(offset, 16))
         for start, end, offset, file in _FILE_MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
     ]
+    parts: dict[str, list[tuple[int, int]]] = {}
+    for start, end, file, offset in maps:
+        parts.setdefault(file, []).append((offset, offset + end - start))
+    twice = {file for file, shown in parts.items() if _overlap_each_other(shown)}  # seldom any: libraries' parts do not
+    maps = [each for each in maps if each[2] in twice]
     return any(_overlapping(maps, start, end) for start, end in ranges)
 
 
@@ -387,9 +392,11 @@ def _overlapping(maps: Sequence[tuple[int, int, str, int]], start: int, end: int
     for low, high, file, offset in maps:
         if (first := max(low, start)) < (last := min(high, end)):
             shown.setdefault(file, []).append((offset + first - low, offset + last - low))
-    return any(
-        one[1] > following[0] for parts in shown.values() for one, following in itertools.pairwise(sorted(parts))
-    )
+    return any(_overlap_each_other(parts) for parts in shown.values())
+
+
+def _overlap_each_other(parts: Sequence[tuple[int, int]]) -> bool:
+    return any(one[1] > following[0] for one, following in itertools.pairwise(sorted(parts)))
 
 
 def mappings_of(pid: int, descriptor: int) -> list[Mapping]:

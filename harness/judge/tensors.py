@@ -8,21 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 PIECE = 1 << 27
 """Elements that are drawn or compared bit for bit at once."""
-
-
-class Mode(TorchDispatchMode):
-    """Sees each operator that runs under it; nothing is compiled there.
-
-    torch would keep its compiler from looking into a mode, and import all of that (1.2 s, torch 2.13) to do so.
-    """
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
 
 
 def at_places(value: torch.Tensor, places: torch.Tensor) -> torch.Tensor:

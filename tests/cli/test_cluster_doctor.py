@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from harness.cli import doctor
 from harness.cli.cluster_doctor import differences
-from harness.cli.doctor import Diagnosis, Finding
+from harness.cli.diagnosis import Diagnosis, Finding
 from harness.errors import MachineError
 
 

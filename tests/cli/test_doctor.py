@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from harness.cli import doctor
-from harness.cli.doctor import Diagnosis, Finding, show
+from harness.cli.diagnosis import Diagnosis, Finding, show
 from harness.errors import MachineError, SandboxError, ToolchainError
 from harness.sandbox import Confinement
 from harness.schema import Correct, Device, Environment, Flag, ProblemRef, Record, SubmissionRef

@@ -41,9 +41,9 @@ def test_a_compiler_that_hangs_is_stopped_at_its_deadline_with_its_children(tmp_
 
 def test_an_endless_include_ends_in_a_limit(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text('#include "/dev/zero"\n')
-    run = run_compiler(["g++", "-c", "a.cpp"], cwd=tmp_path, deadline_s=10)
+    run = run_compiler(["g++", "-c", "a.cpp"], cwd=tmp_path, deadline_s=3)
     assert not run.ok
-    assert run.seconds < 15
+    assert run.seconds < 8
 
 
 def test_a_template_bomb_is_stopped(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_an_answer_to_another_job_is_a_fault_and_ends_the_judge(ends, job, judge
     ours, judges = ends
     ours.send(job)
     ours.send(answer.model_copy(update={"job": of}))
+    ours._sock.shutdown(socket.SHUT_WR)  # one that took the answer would wait for the next job
     judge_process(judges, judge).serve()  # which ends: whose the next answer is could not be told
     fault = said(ours, 2)[1]
     assert isinstance(fault, Fault)
@@ -87,6 +88,7 @@ def test_an_answer_that_was_not_asked_for_is_a_fault_too(ends, job, judge, answe
     ours, judges = ends
     ours.send(job)
     ours.send(answer.model_copy(update={"job": job.id}))
+    ours._sock.shutdown(socket.SHUT_WR)
     judge_process(judges, judge).serve()
     fault = said(ours, 2)[1]
     assert isinstance(fault, Fault)

@@ -140,7 +140,7 @@ def attack(chance: random.Random, at: int, descriptor: int) -> Any:  # noqa: C90
             case "deep":
                 return [sent(b'{"say": "described", "outputs": ' + b"[" * 50_000)]
             case _:
-                return [sent(b'{"say": "done", "addresses": [' + b"[64]," * 200_000 + b"[64]]}")]
+                return [sent(b'{"say": "done", "addresses": [' + b"[64]," * 20_000 + b"[64]]}")]
 
     return change
 
