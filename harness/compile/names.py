@@ -32,7 +32,7 @@ _THIS_CODE = Path(__file__).read_bytes() + _PROGRAM.read_bytes()
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)")
 
 
-@functools.lru_cache(maxsize=4)  # of at most 80 MB each
+@functools.lru_cache(maxsize=4)  # 20 MB for torch's headers, 150 MB at most
 def _read(file: Path) -> Names:
     return Names.of_json(json.loads(file.read_bytes()))
 
