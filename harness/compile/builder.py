@@ -37,7 +37,7 @@ from harness.compile.sources import candidate_texts, source_files
 from harness.compile.toolchain import OnStatus, Refused, SteppedBack, Surroundings, Toolchain
 from harness.compile.toolchains import toolchains_for
 from harness.compile.torch_layout import cxx_compiler, find_torch
-from harness.compile.waiting import GoOn, endless, outcome_of
+from harness.compile.waiting import GoOn, Patience, endless, outcome_of
 from harness.errors import GivenUpError, MachineError, ToolchainError
 from harness.sandbox.processes import kernel_oom_kills
 from harness.schema import Artifact, BuildFailure, BuildRequest, DeviceKind, ToolchainChoice
@@ -229,7 +229,7 @@ class Builder:
             cpu_seconds += attempt.cpu_seconds
             if attempt.module is not None or last or attempt.reason == "not-emulated":
                 break
-            if (decision := self._decided(attempt, request)) is not None:
+            if (decision := self._decided(attempt, request, Patience(until, build.unwanted))) is not None:
                 break
             notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
             for folder in work.iterdir():  # or it would look like another's
@@ -261,7 +261,7 @@ class Builder:
         )
         return self._around.cache.put(key, artifact, attempt.module, attempt.library)
 
-    def _decided(self, attempt: _Attempt, request: BuildRequest) -> Decision | None:
+    def _decided(self, attempt: _Attempt, request: BuildRequest, patience: Patience) -> Decision | None:
         """Whether a fast toolchain's refusal is stock's as well, by a rule that needs no stock compile."""
         ends = (run.timed_out or run.killed or run.overfull or run.out_of_memory for run in attempt.runs)
         if attempt.plan is None or attempt.reason != "compile" or any(ends):
@@ -273,7 +273,11 @@ class Builder:
         compiled = attempt.runs[: len(attempt.plan.compile)]
         linked = attempt.runs[len(compiled) :]
         outputs = ["" if run.ok or run.stopped else run.output for run in compiled]
-        return decide(outputs, linked[0].output if linked else None, attempt.plan, stock, self._around)
+        said = linked[0].output if linked else None
+        try:
+            return decide(outputs, said, attempt.plan, stock, self._around, patience)
+        except TimeoutError:
+            return None
 
     def _blame_the_machine(self, attempt: _Attempt) -> None:
         """A torch without CUDA lacks headers that CUDA candidates include: no fault of theirs."""

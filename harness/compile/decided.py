@@ -16,6 +16,7 @@ from harness.compile.recipe import Plan
 from harness.compile.refused import LONGEST_LINE, MARK, Unit
 from harness.compile.rules import RULES
 from harness.compile.toolchain import Surroundings
+from harness.compile.waiting import Patience
 
 MOST_CHARACTERS = 1 << 18
 """Of all sources together: what is read of longer ones would take seconds of the controller's."""
@@ -74,19 +75,19 @@ TWICE = "defined-twice"
 
 
 def decide(
-    outputs: Sequence[str], linked: str | None, fast: Plan, stock: Plan, around: Surroundings
+    outputs: Sequence[str], linked: str | None, fast: Plan, stock: Plan, around: Surroundings, patience: Patience
 ) -> Decision | None:
     """Whether stock would refuse as well, and by which rule; None where it has to be asked.
 
     `outputs` are what the compilers of the plan `fast` said, "" for those that were content; `linked` what the linker
-    said, None where it was not asked. `stock` is stock's plan of the same request. Raises MachineError.
+    said, None where it was not asked. `stock` is stock's plan of the same request. Raises as `header_names` does.
     """
     sources = [call[-3] for call in stock.compile]
     if sources != [call[-3] for call in fast.compile] or sum(map(len, stock.files.values())) > MOST_CHARACTERS:
         return None
     local = {name: text for name, text in stock.files.items() if name not in sources}
     for call, output in zip(stock.compile, outputs, strict=True):
-        if output and (found := _by_rule(_unit(call, output, stock, local, around))) is not None:
+        if output and (found := _by_rule(_unit(call, output, stock, local, around, patience))) is not None:
             return found
     if linked is not None:
         objects = [call[-1] for call in fast.compile]
@@ -95,11 +96,13 @@ def decide(
     return None
 
 
-def _unit(call: Sequence[str], output: str, stock: Plan, local: Mapping[str, str], around: Surroundings) -> Unit:
+def _unit(
+    call: Sequence[str], output: str, stock: Plan, local: Mapping[str, str], around: Surroundings, patience: Patience
+) -> Unit:
     name = call[-3]
     text = stock.files[name]
     beside = {other: text for other, text in stock.files.items() if other != name}
-    return Unit(name, text, output, local, ask_names=lambda: header_names(call, text, beside, around))
+    return Unit(name, text, output, local, ask_names=lambda: header_names(call, text, beside, around, patience))
 
 
 def _by_rule(unit: Unit) -> Decision | None:

@@ -21,6 +21,7 @@ from harness.compile.compiler import compiler_version, readable_folders, run_com
 from harness.compile.output import BadOutput, take_output
 from harness.compile.printed import Names, without_comments
 from harness.compile.toolchain import Surroundings
+from harness.compile.waiting import Patience
 
 PREPROCESS_S = 120.0
 READ_S = 60.0
@@ -32,16 +33,19 @@ _THIS_CODE = Path(__file__).read_bytes() + _PROGRAM.read_bytes()
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)")
 
 
-@functools.lru_cache(maxsize=4)  # of at most 80 MB each
+@functools.lru_cache(maxsize=4)  # 20 MB for torch's headers, 150 MB at most
 def _read(file: Path) -> Names:
     return Names.of_json(json.loads(file.read_bytes()))
 
 
-def header_names(call: Sequence[str], text: str, files: Mapping[str, str], around: Surroundings) -> Names | None:
+def header_names(
+    call: Sequence[str], text: str, files: Mapping[str, str], around: Surroundings, patience: Patience
+) -> Names | None:
     """The names that headers hold for the source `text`, which `call`, stock's, compiles beside the other `files`.
 
     None where stock's preprocessor does not take the includes, not in time, or makes too much of them: then nothing can
-    be said. Raises MachineError where the cache cannot be used.
+    be said. Raises MachineError where the cache cannot be used, GivenUpError where nobody waits for it any more,
+    TimeoutError where another process was asking for the same until time was up.
     """
     skeleton = skeleton_of(text)
     files = files if _may_include(skeleton, files) else {}
@@ -57,11 +61,11 @@ def header_names(call: Sequence[str], text: str, files: Mapping[str, str], aroun
     digest = hashlib.sha256(repr((parts, _THIS_CODE)).encode(errors="surrogateescape"))
     fingerprint = f"names-{digest.hexdigest()[:32]}"
     cache = around.cache
-    with cache.lock(f"{fingerprint}.lock"):
+    with cache.lock(f"{fingerprint}.lock", patience.go_on):
         folder = cache.tool(fingerprint, hold=False)
         if folder is None:
             with disk_faults(cache.root), cache.work_folder() as work:
-                if not _write_names(work / "names.json", flags, call[-3], skeleton, files, around):
+                if not _write_names(work / "names.json", flags, call[-3], skeleton, files, around, patience):
                     return None
                 folder = cache.publish_tool(work, fingerprint, hold=False)
         return _read(folder / "names.json")
@@ -78,7 +82,13 @@ def _may_include(skeleton: str, files: Mapping[str, str]) -> bool:
 
 
 def _write_names(
-    target: Path, flags: Sequence[str], name: str, skeleton: str, files: Mapping[str, str], around: Surroundings
+    target: Path,
+    flags: Sequence[str],
+    name: str,
+    skeleton: str,
+    files: Mapping[str, str],
+    around: Surroundings,
+    patience: Patience,
 ) -> bool:
     """Writes the names in what stock's preprocessor makes of a skeleton, nvcc's of its passes for the host and for the
     device; False where it makes nothing of it, or too much.
@@ -93,8 +103,10 @@ def _write_names(
         for other, text in {**files, name: skeleton}.items():  # local headers may include each other
             (work / other).parent.mkdir(parents=True, exist_ok=True)
             (work / other).write_text(text, errors="surrogateescape")
-        for call, deadline_s in (*((call, PREPROCESS_S) for call in calls), (reading, READ_S)):
-            if not run_compiler(call, cwd=work, deadline_s=deadline_s, readable=readable).ok:
+        for call, most_s in (*((call, PREPROCESS_S) for call in calls), (reading, READ_S)):
+            left = min(most_s, patience.left_s())
+            run = run_compiler(call, cwd=work, deadline_s=left, readable=readable, stop=patience.unwanted)
+            if not run.ok:
                 return False
         try:
             take_output(work / target.name, target)

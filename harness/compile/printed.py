@@ -93,9 +93,10 @@ class Names:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> "Names":
-        sets: dict[str, Any] = {key: frozenset(words) for key, words in found.items() if key not in _BY_NAME}
-        by_name: dict[str, Any] = {key: {n: frozenset(words) for n, words in found[key].items()} for key in _BY_NAME}
-        return cls(**sets, **by_name)
+        fields: dict[str, Any] = {key: frozenset(words) for key, words in found.items() if key not in _BY_NAME}
+        for key in _BY_NAME:
+            fields[key] = {name: frozenset(words) for name, words in found[key].items()}
+        return cls(**fields)
 
     @property
     def words(self) -> int:

@@ -1,6 +1,7 @@
 """What a source's text says that only stock can be asked about."""
 
 import pytest
+from spending import at_most
 
 from harness.compile.beyond import beyond_the_facade
 from harness.compile.visible import Visible
@@ -121,3 +122,17 @@ def test_nonsense_of_any_length_is_read_in_one_pass(piece: str) -> None:
 @pytest.mark.parametrize("half", ["auto c = 'ab\"';", 'x = "'])
 def test_half_a_string_hides_nothing(half: str) -> None:
     assert reason(f"{half} using namespace torch; auto s = 1;") == "using namespace torch"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<ATen/native/", "#include <\n", '#include "', "using namespace std::", "using ", "namespace at:",
+        "torch::autograd::a", "#\n", "# ", "sizeof ( ", "std::is_", "a ", "/*", '"', 'R"(', "\\\n", "TORCH_LIBRARY",
+        "#define a\n",
+    ],
+)  # fmt: skip
+def test_a_megabyte_of_the_same_is_searched_in_time_that_grows_with_it(unit: str) -> None:
+    text = unit * ((1 << 20) // len(unit))
+    with at_most(20):
+        reason(text, files={"other.cpp": text})

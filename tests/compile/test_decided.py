@@ -1,5 +1,7 @@
 """Refusals that need no stock compile: what each rule decides, and what is left to stock."""
 
+import math
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from harness.compile.rules import RULES
 from harness.compile.stock import STOCK
 from harness.compile.toolchain import Surroundings, Toolchain
 from harness.compile.torch_layout import cxx_compiler, find_torch
+from harness.compile.waiting import Patience
 from harness.schema import Artifact, BuildFailure, BuildRequest
 
 NAMES = Names(
@@ -40,6 +43,7 @@ OVERLOADS = (
     'cpp_sources[0](1): error: no instance of overloaded function "at::Tensor::size" matches the argument list\n  ^\n'
     '{}(3): note #3322-D: number of parameters of function "at::Tensor::size(int)" does not match the call'
 )
+PATIENCE = Patience(math.inf, threading.Event())
 MARK = '#include <torch/extension.h>\n#line 1 "cpp_sources[0]"\n'
 
 
@@ -395,7 +399,7 @@ def test_of_sources_that_are_longer_than_any_honest_one_nothing_is_decided(cache
     for filling in ("", "//" + "x" * MOST_CHARACTERS):
         request = BuildRequest(name="m", cpp_sources=(f"#include <no.h>\n{filling}",))
         plan = STOCK.plan(request, around)
-        found.append(decide(outputs, None, plan, plan, around))
+        found.append(decide(outputs, None, plan, plan, around, PATIENCE))
     assert found[0] is not None
     assert found[0].rule == "include"
     assert found[1] is None

@@ -1,5 +1,10 @@
 """What headers can declare: names of what the preprocessor printed, and the directives that decide it."""
 
+import math
+import threading
+import time
+
+import pytest
 from spending import at_most
 
 from harness.compile import ArtifactCache
@@ -10,8 +15,11 @@ from harness.compile.sources import source_files
 from harness.compile.stock import STOCK
 from harness.compile.toolchain import Surroundings
 from harness.compile.torch_layout import cxx_compiler, find_torch
+from harness.compile.waiting import Patience
+from harness.errors import GivenUpError
 from harness.schema import BuildRequest
 
+PATIENCE = Patience(math.inf, threading.Event())
 PRINTED = r"""
 # 1 "main.cpp"
 int of_the_candidate;
@@ -125,7 +133,7 @@ def test_the_names_of_torchs_headers_are_kept_for_the_next_source_with_these_inc
         request = BuildRequest(name="any", cpp_sources=(text,), no_implicit_headers=True)
         call = STOCK.plan(request, around).compile[0]
         file = source_files(request)[0]
-        return header_names(call, file.text, files, around)
+        return header_names(call, file.text, files, around, PATIENCE)
 
     found = names_of("#include <c10/util/irange.h>\nint own;")
     assert found is not None
@@ -170,10 +178,25 @@ def test_of_includes_that_print_more_names_than_headers_have_nothing_is_said(cac
 
     def names_of(count: int) -> Names | None:
         own = '#line 1 "/usr/include/own.h"\n' + " ".join(f"x{number}" for number in range(count))
-        return header_names(call, file.text, {"own.h": own}, around)
+        return header_names(call, file.text, {"own.h": own}, around, PATIENCE)
 
     few = names_of(100)
     assert few is not None
     assert {"x0", "x99"} <= few.everywhere
     assert names_of(MOST_WORDS) is None
     assert not list((cache.root / "work").iterdir())
+
+
+def test_nothing_is_said_past_the_deadline_of_a_build_or_once_nobody_waits(cache: ArtifactCache) -> None:
+    around = Surroundings(Machine("cpu", find_torch(), cxx_compiler()), cache, lambda _: None)
+    request = BuildRequest(name="any", cpp_sources=("#include <vector>\n",), no_implicit_headers=True)
+    call, file = STOCK.plan(request, around).compile[0], source_files(request)[0]
+    unwanted = threading.Event()
+    unwanted.set()
+    for patience in (Patience(time.monotonic(), threading.Event()), Patience(math.inf, unwanted)):
+        assert header_names(call, file.text, {}, around, patience) is None
+    with pytest.raises(GivenUpError):
+        Patience(math.inf, unwanted).go_on()
+    with pytest.raises(TimeoutError):
+        Patience(time.monotonic(), threading.Event()).go_on()
+    assert header_names(call, file.text, {}, around, PATIENCE) is not None

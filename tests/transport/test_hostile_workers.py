@@ -10,7 +10,10 @@ import os
 import random
 import resource
 import struct
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -249,3 +252,11 @@ def test_memory_of_the_judge_that_an_address_names_is_not_what_is_read(conversat
     outcome = conversation(change)
     assert (outcome.reason, outcome.outputs) == ("protocol", None)
     assert "not mapped" in outcome.detail
+
+
+def test_the_fuzzer_of_the_benchmarks_holds_such_conversations():
+    fuzzer = Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz.py"
+    command = [sys.executable, str(fuzzer), "--builds", "1", "--conversations", "2"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "conversations {'count': 2" in run.stdout
