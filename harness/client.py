@@ -401,16 +401,25 @@ def _sent(request: Request, server: _Server) -> Response | None:
 
 
 def _connected(server: _Server, end: float) -> socket.socket:
-    """A connection, made by `end`: a timeout holds for one address of a name, and looking that up has none."""
-    connection = socket.create_connection((server.host, server.port), _left(end))
-    if not server.tls:
-        return connection
-    try:
-        connection.settimeout(_left(end))
-        return ssl.create_default_context().wrap_socket(connection, server_hostname=server.host)
-    except BaseException:
-        connection.close()
-        raise
+    """A connection to the first address that takes one, made by `end`; looking the addresses up has no bound.
+
+    Raises OSError.
+    """
+    for family, kind, protocol, _, address in socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            connection.settimeout(_left(end))
+            connection.connect(address)
+            if not server.tls:
+                return connection
+            connection.settimeout(_left(end))
+            return ssl.create_default_context().wrap_socket(connection, server_hostname=server.host)
+        except OSError:
+            connection.close()
+        except BaseException:
+            connection.close()
+            raise
+    raise OSError(f"no address of {server.host} takes a connection")
 
 
 def _left(end: float) -> float:

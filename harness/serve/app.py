@@ -71,9 +71,14 @@ class Desk:
             raise HTTPException(404, "there is no such judgement")
         return job
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many wait as may."""
+        return self.waiting >= self.most_waiting
+
     def require_a_place(self) -> None:
-        """Raises HTTPException where as many wait as may."""
-        if self.waiting >= self.most_waiting:
+        """Raises HTTPException where there is none."""
+        if self.is_full:
             raise HTTPException(503, "too many requests wait already: ask later, or without waiting", LATER)
 
     @contextlib.contextmanager
@@ -203,6 +208,8 @@ def _add_events(app: FastAPI, desk: Desk) -> None:
 async def _events(desk: Desk, id: str) -> AsyncIterator[str]:
     """Server-sent events: `phase` while it runs, `state` whenever that changes, the last one with the verdict."""
     told: tuple[str, str | None] = ("", None)
+    if desk.is_full:  # others have come since it was asked
+        return
     with desk.place(id, phase_of(id)) as changed:
         while True:
             changed.clear()

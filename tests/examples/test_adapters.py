@@ -80,6 +80,23 @@ def test_verifiers_gets_a_reward(served: Served) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_openenv_gets_an_episode_of_one_step(served: Served) -> None:
+    pytest.importorskip("openenv.core")
+    from fastapi.testclient import TestClient
+
+    kernels = adapter("openenv_kernels")
+    environment = kernels.KernelEnvironment()
+    assert (environment.reset(episode_id="a").problem, environment.state.episode_id) == ("level1/19_ReLU", "a")
+    step = environment.step(kernels.KernelAction(answer="correct"))
+    assert (step.reward, step.done, step.detail) == (CORRECT_BY_KEVIN, True, "")
+    assert environment.step(kernels.KernelAction(answer="an answer")).detail == "it says an answer"
+    with pytest.raises(NoVerdict):
+        environment.step(kernels.KernelAction(answer="problem"))
+    with TestClient(kernels.app) as client:
+        assert client.post("/reset", json={}).json()["observation"]["problem"] == "level1/19_ReLU"
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_inspect_scores_a_sample(served: Served, tmp_path: Path) -> None:
     inspect_ai = pytest.importorskip("inspect_ai")
     from inspect_ai.model import ModelOutput
