@@ -467,7 +467,9 @@ def test_a_task_id_with_slashes_is_found(serve: Serve, problems: Path, path: str
             assert served.ask("GET", f"/kernelgym/{route}/{path}") == asked
 
 
-@pytest.mark.parametrize("name", ["a?b", "a#b", "a%2Fb", "a b", "a\n", "../x", "a//b", "/", "a/", ".", "a\\b", "\udfff"])
+@pytest.mark.parametrize(
+    "name", ["a?b", "a#b", "a%2Fb", "a b", "a\n", "../x", "a//b", "/", "a/", ".", "a\\b", "\udfff"]
+)
 def test_a_task_id_that_no_path_can_hold_as_it_is_is_refused(serve: Serve, problems: Path, name: str) -> None:
     reference = (problems / "level1/19_ReLU.py").read_text()
     with serve() as served:
