@@ -15,7 +15,7 @@ def hub_cache() -> Path:
     if folder := os.environ.get("HF_HUB_CACHE"):
         return Path(folder)
     home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
-    return Path(os.path.expanduser(home), "hub")  # noqa: PTH111 - raises nothing where the user has no home
+    return Path(os.path.expanduser(home), "hub")  # not Path's, which raises where there is no home
 
 
 def models_of(problem: Problem) -> tuple[Path, ...]:

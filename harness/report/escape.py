@@ -10,9 +10,9 @@ _MARKDOWN = re.compile(r"[\\*_\[\]|~$]")
 _RUNS = re.compile(r"[^\s\\`|<>&]+|[\s\\`|<>&]")
 """Runs that code can hold as they are, and each character between them."""
 _LINKED = re.compile(r"[@#]|://|www\.|\bGH-[0-9]", re.IGNORECASE)
-"""In what GitHub makes links and mentions of: addresses with and without a scheme, of e-mail too, `@user`, `owner/repo#1`,
-`GH-1`. Escapes and entities do not prevent it, since it looks at the text that they stand for. Not among it: the hash of
-a commit, a link where there is that commit."""
+"""In what GitHub makes links and mentions of: addresses with and without a scheme, of e-mail too, `@user`,
+`owner/repo#1`, `GH-1`. Escapes and entities do not prevent it, since it looks at the text that they stand for. Not
+among it: the hash of a commit, a link where there is that commit."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take them alike
 
 
