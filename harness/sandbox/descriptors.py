@@ -9,7 +9,7 @@ import resource
 import select
 
 MOST = 1 << 20
-"""More are never asked for: a container may have a hard limit of a billion, and some programs close all they may have."""
+"""More are never asked for: some containers allow a billion, and some programs close all that they may have."""
 
 
 def raise_limit() -> int:
