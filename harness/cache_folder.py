@@ -3,8 +3,17 @@
 import os
 from pathlib import Path
 
+from harness.errors import InputError
+
 
 def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/kernel-harness`, by the XDG base directory specification."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "kernel-harness"
+    """`$XDG_CACHE_HOME/kernel-harness`, by the XDG base directory specification.
+
+    Raises InputError where neither that nor a home is known.
+    """
+    if home := os.environ.get("XDG_CACHE_HOME"):
+        return Path(home) / "kernel-harness"
+    try:
+        return Path.home() / ".cache" / "kernel-harness"
+    except RuntimeError:  # no HOME, and no entry in passwd
+        raise InputError("this user has no home folder: set XDG_CACHE_HOME to a folder that it may write") from None

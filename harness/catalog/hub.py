@@ -14,7 +14,8 @@ def hub_cache() -> Path:
     """The folder of huggingface_hub's cache, by the variables that it reads itself."""
     if folder := os.environ.get("HF_HUB_CACHE"):
         return Path(folder)
-    return Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser() / "hub"
+    home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
+    return Path(os.path.expanduser(home), "hub")  # not Path's, which raises where there is no home
 
 
 def models_of(problem: Problem) -> tuple[Path, ...]:

@@ -28,7 +28,7 @@ from harness.controller.turns import NORMAL
 from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.formats import FORMATS
 from harness.intake import extract
-from harness.intake.languages import writes_kernels
+from harness.intake.languages import mentions, writes_kernels
 from harness.intake.screen import screen
 from harness.judge.jobs import Job, Judgement
 from harness.languages import LANGUAGES, Language
@@ -515,8 +515,8 @@ def _building(
 
 
 def _kind(candidate: Candidate, chosen: Backend) -> DeviceKind:
-    """Where a candidate runs: one that names CUDA, or is in Triton, is emulated where there is no GPU."""
-    in_cuda = any(row.emulated or row.interpreter for row in _rows(candidate)) or "cuda" in candidate.source
+    """Where a candidate runs: one whose code names CUDA, or is in Triton, is emulated where there is no GPU."""
+    in_cuda = any(row.emulated or row.interpreter for row in _rows(candidate)) or mentions(candidate.source, "cuda")
     return backend_for(chosen, in_cuda=in_cuda).name
 
 

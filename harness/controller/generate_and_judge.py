@@ -7,6 +7,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from selectors import PollSelector
 
 from harness.controller.batch import Task, judged, keep_audited, remaining
 from harness.controller.engine import Engine
@@ -61,7 +62,9 @@ def run_generating(
 
     def ask() -> None:
         try:
-            asyncio.run(asking.run())
+            # As a server's loop: a worker could take all watches of epoll that this user may have.
+            with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(PollSelector())) as runner:
+                runner.run(asking.run())
         except BaseException as error:  # noqa: BLE001  # raised again in the caller's thread
             failure.append(error)
         finally:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 from harness import logs
 from harness.backends import BACKENDS, Backend
+from harness.cache_folder import cache_folder
+from harness.catalog.hub import hub_cache
 from harness.compile import ArtifactCache, Builder, GoOn, endless, find_torch, to_candidate_lines
 from harness.controller.holder import Holder
 from harness.errors import DeviceError, GivenUpError, HarnessError, InputError, MachineError, SandboxError
@@ -255,6 +257,7 @@ class JudgeSeat:
                     core=device.core,
                     copied=device.copied,
                     log=logs.wanted(),
+                    environment=_caches(),
                 )
                 channel.send(seat)
                 answer = channel.receive(FROM_JUDGE, deadline=time.monotonic() + _SEAT_S)
@@ -285,6 +288,11 @@ class JudgeSeat:
         opened, self._open, self._channel = self._open, None, None
         if opened is not None:
             opened.close()
+
+
+def _caches() -> dict[str, str]:
+    """Where the caches of this process lie: the judge has neither the variables nor, maybe, a home to tell it from."""
+    return {"XDG_CACHE_HOME": str(cache_folder().absolute().parent), "HF_HUB_CACHE": str(hub_cache().absolute())}
 
 
 class Session:

@@ -1,7 +1,7 @@
 """Which languages a candidate is written in, and whether its source tells that it has kernels of its own."""
 
 from harness.intake.python_source import Unparsable, parse
-from harness.languages import PYTORCH, code_of, foreign_imports, languages_in
+from harness.languages import PYTORCH, code_of, foreign_imports, languages_in, mentioned_in
 
 
 def languages_of(source: str) -> tuple[str, ...]:
@@ -23,3 +23,9 @@ def writes_kernels(source: str) -> bool | None:
     if languages_in(code) != (PYTORCH.name,):
         return True
     return None if foreign_imports(code) else False
+
+
+def mentions(source: str, word: str) -> bool:
+    """Whether a candidate's code has `word` in a name or a string; anywhere in the text where that is no Python."""
+    tree = parse(source)
+    return word in source and (isinstance(tree, Unparsable) or mentioned_in(tree, word))

@@ -41,7 +41,8 @@ class Seat(Frozen):
 
     `core` is the CPU that timed workers call their models on, None where none could be kept free for that. `copied`:
     copy memory even where the driver could share it. `name` is the device's for people ("cuda:1"). `log`: events from
-    which level on come back as `Logged`.
+    which level on come back as `Logged`. `environment`: variables that say where the user's caches lie, for the judge
+    alone.
     """
 
     say: Literal["seat"] = "seat"
@@ -51,6 +52,7 @@ class Seat(Frozen):
     core: int | None = None
     copied: bool = False
     log: Level = ""
+    environment: dict[str, str] = Field(default_factory=dict)
 
 
 class Seated(Frozen):

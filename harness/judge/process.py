@@ -112,7 +112,7 @@ class JudgeProcess:
         self._channel, self._zygote = channel, zygote
         self._backend, self._core, self._name = BACKENDS[seat.backend], seat.core, seat.name
         self._visible = dict(self._backend.visibility(seat.gpu))
-        os.environ.update(self._visible)
+        os.environ.update(seat.environment | self._visible)
         self._hardware = self._backend.open(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._lock = DeviceLock(self._hardware.identity)

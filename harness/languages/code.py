@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.languages.c_source import without_comments
+from harness.languages.c_source import is_c, without_comments
 
 _LOADERS = {"load_inline", "load"}
 _HARMLESS = sys.stdlib_module_names | {"torch", "numpy"}
@@ -43,6 +43,27 @@ def code_of(tree: ast.Module) -> Code:
             case ast.Import() | ast.ImportFrom():
                 imports.update(_imported(node))
     return Code(frozenset(imports), frozenset(called), tuple(strings), asks)
+
+
+def mentioned_in(tree: ast.Module, word: str) -> bool:
+    """Whether a name or a string of a syntax tree has `word` in it.
+
+    What the program does not use does not count: docstrings, strings that stand alone as comments do, and comments in
+    strings of C++.
+    """
+    nodes = list(ast.walk(tree))
+    idle = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    return any(word in text for node in nodes if id(node) not in idle for text in _texts(node))
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """The names and strings that a node itself holds, not those below it."""
+    for _, value in ast.iter_fields(node):
+        for text in value if isinstance(value, list) else (value,):
+            if isinstance(text, bytes):
+                yield text.decode("latin-1")
+            elif isinstance(text, str):
+                yield without_comments(text) if isinstance(node, ast.Constant) and is_c(text) else text
 
 
 def foreign_imports(code: Code) -> bool:

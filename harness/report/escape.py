@@ -6,7 +6,13 @@ import unicodedata
 
 # Controls (a terminal would obey them), and the marks that turn the direction of writing (a reader would be misled).
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|:(?=//)")
+_MARKDOWN = re.compile(r"[\\*_\[\]|~$]")
+_RUNS = re.compile(r"[^\s\\`|<>&]+|[\s\\`|<>&]")
+"""Runs that code can hold as they are, and each character between them."""
+_LINKED = re.compile(r"[@#]|://|www\.|\bGH-[0-9]", re.IGNORECASE)
+"""In what GitHub makes links and mentions of: addresses with and without a scheme, of e-mail too, `@user`,
+`owner/repo#1`, `GH-1`. Escapes and entities do not prevent it, since it looks at the text that they stand for. Not
+among it: the hash of a commit, a link where there is that commit."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take them alike
 
 
@@ -24,8 +30,17 @@ def one_cell(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """`text` for a cell of a Markdown table: it means nothing but itself, no link, no HTML, no further column."""
-    return _MARKDOWN.sub(r"\\\g<0>", html.escape(one_cell(text), quote=False))
+    """`text` for a cell of a Markdown table: it means nothing but itself, no link, no HTML, no further column.
+
+    What would be a link or a mention stands there as code.
+    """
+    return "".join(_meaning_nothing(run) for run in _RUNS.findall(one_cell(text)))
+
+
+def _meaning_nothing(run: str) -> str:
+    if _LINKED.search(run):
+        return f"`{run}`"
+    return _MARKDOWN.sub(r"\\\g<0>", html.escape(run, quote=False).replace("`", "&#96;"))
 
 
 def csv_cell(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import faulthandler
+import fcntl
 import gc
 import os
 import signal
@@ -124,7 +125,8 @@ class Newborn:
     def _renumber(self) -> None:
         """Descriptors: null, log, log, then those that were given; everything else is closed but the report's."""
         last = 3 + len(self._fds)
-        high = [os.dup2(fd, 600 + index) for index, fd in enumerate((self._log_fd, self._report.fileno(), *self._fds))]
+        given = (self._log_fd, self._report.fileno(), *self._fds)
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, last + 1) for fd in given]  # out of the way of what is overwritten below
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         for target, source in ((1, high[0]), (2, high[0]), (last, high[1])):

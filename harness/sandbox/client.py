@@ -15,7 +15,7 @@ from typing import IO, Self
 
 from harness import logs
 from harness.errors import SandboxError
-from harness.sandbox import channel, host
+from harness.sandbox import channel, descriptors, host
 from harness.sandbox.freezer import Freezer
 from harness.sandbox.policy import Exit, Policy, Tier
 from harness.sandbox.zygote_messages import (
@@ -75,7 +75,7 @@ class Process:
 
         Raises SandboxError where its supervisor was lost, or could not get rid of it.
         """
-        if self._exit is None and _readable(self._control, timeout_s):
+        if self._exit is None and descriptors.readable(self._control.fileno(), timeout_s):
             reply = _reply(self._control)
             if not isinstance(reply, Ended):
                 raise SandboxError(reply.detail if isinstance(reply, Refused) else f"Unexpected reply {reply}.")
@@ -157,7 +157,11 @@ class Zygote:
         Returns at once; the imports go on meanwhile, and `ready` or the first spawn waits for them. What a worker
         will need later must be imported by then: the files of this package may be out of its sight. Raises
         SandboxError where `python` cannot be run.
+
+        This process and all that the zygote forks, but for workers, may have as many descriptors open afterwards as the
+        machine lets them.
         """
+        descriptors.raise_limit()
         ours, theirs = channel.pair()
         zygote = cls(ours)
         # Where this interpreter finds packages that an isolated one would not (PYTHONPATH, a user's site).
@@ -302,12 +306,6 @@ class Zygote:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _readable(sock: socket.socket, timeout_s: float | None) -> bool:
-    poller = select.poll()
-    poller.register(sock, select.POLLIN)
-    return bool(poller.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000))
 
 
 def _reply(sock: socket.socket, last_words: Callable[[], str] = str) -> Ready | Started | Refused | Ended:

@@ -12,7 +12,7 @@ import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harness.sandbox import host, landlock, linux, processes, seccomp
+from harness.sandbox import descriptors, host, landlock, linux, processes, seccomp
 from harness.sandbox.policy import Limits
 
 # The kernel's limit stands a little above the watchdog's, which then ends a fork bomb with a reason of its own.
@@ -95,7 +95,7 @@ def _limit(plan: Plan) -> str | None:
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_NOFILE: descriptors.confined(limits.open_files),
         resource.RLIMIT_CPU: int(limits.cpu_s) + 2,  # the supervisor's count, of all processes, comes first
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_RTPRIO: 0,

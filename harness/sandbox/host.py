@@ -169,10 +169,18 @@ def closed_to_others(paths: Iterable[str]) -> str | None:
 
 def can_trace_other_users() -> bool:
     """Whether we hold CAP_SYS_PTRACE, without which the judge cannot read a worker that has a uid of its own."""
-    cap_sys_ptrace = 19
+    return _has_capability(19)
+
+
+def can_use_files_of_others() -> bool:
+    """Whether we hold CAP_DAC_OVERRIDE, without which the folder of a worker with a uid of its own is closed to us."""
+    return _has_capability(1)
+
+
+def _has_capability(number: int) -> bool:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("CapEff:"):
-            return bool(int(line.split()[1], 16) >> cap_sys_ptrace & 1)
+            return bool(int(line.split()[1], 16) >> number & 1)
     return False
 
 

@@ -29,6 +29,7 @@ def confine(
     devices: list[str],
     memory_bytes: int,
     file_bytes: int,
+    open_files: int,
     cpu_s: int,
 ) -> None:
     """Limit this process for good. Raises OSError where the kernel has no Landlock or no seccomp.
@@ -39,6 +40,7 @@ def confine(
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, open_files),
         (resource.RLIMIT_CORE, 0),
     ):
         hard = resource.getrlimit(which)[1]

@@ -39,7 +39,8 @@ class Limits(Frozen):
     time; `processes` and `threads` are what there may be at once (torch's own compiler starts 32 processes, every core
     an OpenMP thread; killing a thousand forks of torch takes two cores half a minute); `file_bytes` is the size of one
     file; `log_bytes` what is kept of standard output and error, half from the head and half from the tail, and
-    `output_bytes` what may be written to them: a pipe takes some 0.4 to 1 GB a second.
+    `output_bytes` what may be written to them: a pipe takes some 0.4 to 1 GB a second. `open_files` is what one process
+    may have open, half of the machine's own hard limit where that is less (`descriptors.py`).
     `sparse_memory` is for processes that reserve far more address space than they use (AddressSanitizer's shadow is
     terabytes): what they use is bounded all the same, what they reserve is not.
     """

@@ -206,6 +206,8 @@ class Supervisor:
             return None, f"{closed} is closed to other users"
         if not full and not policy.devices and not host.can_trace_other_users():
             return None, "the judge could not read the outputs of another user's process without CAP_SYS_PTRACE"
+        if not full and not host.can_use_files_of_others():
+            return None, "its scratch folder could be neither watched nor removed without CAP_DAC_OVERRIDE"
         return _FIRST_SLOT + os.getpid(), None
 
     def _make_scratch(self, slot: int | None) -> None:

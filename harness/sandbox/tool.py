@@ -12,7 +12,6 @@ import importlib.util
 import json
 import math
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from harness.errors import ToolchainError
-from harness.sandbox import host, landlock, seccomp
+from harness.sandbox import descriptors, host, landlock, seccomp
 from harness.sandbox.jail import CANNOT_START, STARTED
 from harness.sandbox.log import CappedLog
 from harness.sandbox.policy import GIB, RISING, Isolation, Tier
@@ -34,6 +33,7 @@ from harness.sandbox.zygote_messages import Confinement
 
 OUTPUT_BYTES = 256 * 1024
 FILE_BYTES = GIB
+OPEN_FILES = 4096
 _ROOM_EVERY_S = 0.5
 _CLEANING_S = 2.0  # what ending all processes of a tool may take
 _BWRAP_LAYERS = (
@@ -53,12 +53,12 @@ _JAIL_LAYERS = ("capabilities", "no-new-privileges", "seccomp", "limits")
 _NAMESPACES_REFUSED = "bubblewrap is missing or refused"
 # Not `exec`: the shell stays as pid 1 and waits, so that the kernel counts the tool's CPU time as ours. A limit that is
 # refused would end it with a status of its own, so that is tried in another shell.
-_LIMITS = 'ulimit -v "$1" && ulimit -f "$2" && ulimit -c 0'
+_LIMITS = 'ulimit -v "$1" && ulimit -f "$2" && ulimit -n "$3" && ulimit -c 0'
 _VICTIM = "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null"  # as in jail.py
 _LIMITED = (
     "/bin/sh",
     "-c",
-    f'{_VICTIM}; ({_LIMITS}) || exit {CANNOT_START}; {_LIMITS}; shift 2; "$@"; exit $?',
+    f'{_VICTIM}; ({_LIMITS}) || exit {CANNOT_START}; {_LIMITS}; shift 3; "$@"; exit $?',
     "sh",
 )
 _LOWEST = ("nice", "-n", "19")
@@ -240,7 +240,7 @@ def _environment(cwd: Path) -> dict[str, str]:
 
 
 def _limited(memory_bytes: int) -> list[str]:
-    return [*_LIMITED, str(memory_bytes >> 10), str(FILE_BYTES >> 9)]
+    return [*_LIMITED, str(memory_bytes >> 10), str(FILE_BYTES >> 9), str(descriptors.confined(OPEN_FILES))]
 
 
 @contextlib.contextmanager
@@ -295,6 +295,7 @@ def _jailed(
         "devices": host.SAFE_DEVICES,
         "memory_bytes": memory_bytes,
         "file_bytes": FILE_BYTES,
+        "open_files": descriptors.confined(OPEN_FILES),
         "cpu_s": cpu_s,
     }
     return [sys.executable, "-I", "-S", "-c", boot, json.dumps(arguments), str(lifeline), str(status)]
@@ -347,7 +348,7 @@ def _finish(process: subprocess.Popen[bytes], deadline: float, lifeline: IO[byte
 
 def _read_until_closed(fd: int, log: CappedLog, deadline: float, room: _Room) -> bool:
     while (left := deadline - time.monotonic()) > 0 and not room.look():
-        if select.select([fd], [], [], min(left, _ROOM_EVERY_S))[0]:
+        if descriptors.readable(fd, min(left, _ROOM_EVERY_S)):
             data = os.read(fd, 1 << 16)
             if not data:
                 return True

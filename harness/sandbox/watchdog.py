@@ -1,11 +1,12 @@
 """The watchdog: what all processes of a worker use together, and when it is too much."""
 
 import contextlib
+import errno
+import math
 import os
-import select
 import time
 
-from harness.sandbox import processes
+from harness.sandbox import descriptors, processes
 from harness.sandbox.cgroup import Group
 from harness.sandbox.mapped import Mapped, behind_mappings, is_told
 from harness.sandbox.policy import Cause, Limits
@@ -18,6 +19,7 @@ _GROWN_SHARE = 1 / 16
 """Shared memory of the whole machine that grew by so much of a worker's limit has its mappings looked through at once:
 writing a gigabyte takes longer than the look."""
 _BLOCK_BYTES, _SECTOR_BYTES = 4096, 512
+_NOT_LOOKED_INTO = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
 _COUNTING_S = 1.0
 _EXACT_EVERY_S = 1.0
 
@@ -182,7 +184,7 @@ class Watchdog:
             os._exit(0)
         os.close(write)
         with open(read, "rb", buffering=0) as answer:
-            told = answer.read(64) if select.select([answer], [], [], _COUNTING_S)[0] else b""
+            told = answer.read(64) if descriptors.readable(read, _COUNTING_S) else b""
         processes.kill(pid)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # or the supervisor reaps it with all others
@@ -210,15 +212,45 @@ class Watchdog:
         return total > self._limits.scratch_bytes
 
 
-def bytes_below(folder: str) -> int:
-    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep."""
+def bytes_below(folder: str) -> float:
+    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep.
+
+    Infinite where something in it may not be looked into, also after its rights were mended, or lies deeper than the
+    kernel takes a path: what hides there is not counted. What is removed meanwhile counts nothing.
+    """
     total = 0
     folders = [folder]
     while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * _SECTOR_BYTES)
+        path = folders.pop()
+        try:
+            try:
+                total += _bytes_in(path, folders)
+            except PermissionError:
+                _open_to_us(path)
+                total += _bytes_in(path, folders)
+        except OSError as error:
+            if error.errno in _NOT_LOOKED_INTO:
+                return math.inf
+    return total
+
+
+def _bytes_in(folder: str, folders: list[str]) -> int:
+    """What lies right in a folder; those in it are added to `folders`. Raises OSError."""
+    total = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * _SECTOR_BYTES)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
     return total
+
+
+def _open_to_us(folder: str) -> None:
+    """Give its owner all rights to a folder, where we are that. By a descriptor: it may be made a link meanwhile."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            os.chmod(f"/proc/self/fd/{fd}", 0o700)
+        finally:
+            os.close(fd)

@@ -6,10 +6,11 @@ goes that the server has waited for longest.
 """
 
 import asyncio
-import resource
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from harness.sandbox import raise_limit
 
 MOST_CONNECTIONS = 4096
 ACCEPTED_AT_ONCE = 128
@@ -22,14 +23,9 @@ is written to it. A body has its own bound (`guard.py`)."""
 def most_connections() -> int:
     """How many connections this process may hold: a quarter of its descriptors, the others are for what judges.
 
-    Raises the limit on descriptors as far as that needs and the hard one lets.
+    Raises the limit on descriptors as far as the hard one lets.
     """
-    wanted = 4 * MOST_CONNECTIONS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(MOST_CONNECTIONS, soft // 4))
+    return max(1, min(MOST_CONNECTIONS, raise_limit() // 4))
 
 
 class Connection(H11Protocol):

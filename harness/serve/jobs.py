@@ -5,7 +5,8 @@
       └──────────┤─────► expired      its deadline was over before it had a verdict
                  └─────► cancelled
 
-Any of the last four is queued anew by being asked for again, `done` only where that asks for a fresh verdict.
+Any of the last four is queued anew by being asked for again, `done` only where that asks for a fresh verdict: behind
+all that wait. What goes back into the queue without having ended keeps its place.
 """
 
 import sqlite3
@@ -29,7 +30,7 @@ create table if not exists jobs(
 );
 create index if not exists jobs_queued on jobs(rank, seq) where state = 'queued';
 create index if not exists jobs_open on jobs(state) where state in ('queued', 'running');
-create table if not exists tasks(task_id text primary key, id text not null);
+create table if not exists tasks(task_id text primary key, id text not null, asks text not null default '');
 """
 _COLUMNS = "id, sha256, asked, tag, state, rank, accepted, deadline, tries, reason, record, summary, askers"
 _SELECT = f"select {_COLUMNS} from jobs"
@@ -38,6 +39,10 @@ _CANCELLED = "cancelled by a caller"
 
 class QueueFull(Exception):
     """As many wait already as may."""
+
+
+class NameTaken(Exception):
+    """A caller's own name for a judgement stands for another one already."""
 
 
 class Shared(Exception):
@@ -87,8 +92,13 @@ class Jobs:
         self._database.execute("pragma journal_mode=wal")
         self._database.execute("pragma synchronous=normal")
         self._database.executescript(_TABLES)
-        if "askers" not in {row[1] for row in self._database.execute("pragma table_info(jobs)")}:  # of an older server
-            self._database.execute("alter table jobs add column askers integer not null default 1")
+        self._add_column("jobs", "askers", "integer not null default 1")
+        self._add_column("tasks", "asks", "text not null default ''")
+
+    def _add_column(self, table: str, column: str, kind: str) -> None:
+        """A column that the table of an older server lacks."""
+        if column not in {row[1] for row in self._database.execute(f"pragma table_info({table})")}:
+            self._database.execute(f"alter table {table} add column {column} {kind}")
 
     def close(self) -> None:
         with self._guard:
@@ -147,7 +157,8 @@ class Jobs:
             database.execute(
                 "insert into jobs(id, sha256, asked, tag, state, rank, accepted, deadline) "
                 "values(?, ?, ?, ?, 'queued', ?, ?, ?) "
-                "on conflict(id) do update set asked=excluded.asked, tag=excluded.tag, state='queued', "
+                "on conflict(id) do update set seq=(select max(seq) + 1 from jobs), "
+                "asked=excluded.asked, tag=excluded.tag, state='queued', "
                 "rank=excluded.rank, accepted=excluded.accepted, deadline=excluded.deadline, tries=0, reason=null, "
                 "askers=max(askers, 1)+1",
                 (id, sha256, asked, tag, rank, now, deadline),
@@ -226,9 +237,19 @@ class Jobs:
                 database.execute("delete from tasks where id not in (select id from jobs)")
             return gone.rowcount
 
-    def name_task(self, task_id: str, id: str) -> None:
-        """Remember by which id a caller's own name goes."""
-        self._change("insert or replace into tasks values(?,?)", task_id, id)
+    def require_name(self, task_id: str, asks: str) -> None:
+        """Raise NameTaken where a caller's own name stands for something else than `asks`."""
+        with self._guard:
+            _require_name(self._database, task_id, asks)
+
+    def name_task(self, task_id: str, id: str, asks: str) -> None:
+        """Remember by which id a caller's own name goes, and a hash of what was asked by it.
+
+        Raises NameTaken where that was something else. The id may be another: it changes with an upgrade.
+        """
+        with self._changing() as database:
+            _require_name(database, task_id, asks)
+            database.execute("insert or replace into tasks(task_id, id, asks) values(?,?,?)", (task_id, id, asks))
 
     def named_task(self, task_id: str) -> str | None:
         with self._guard:
@@ -239,6 +260,12 @@ class Jobs:
 def _job(database: sqlite3.Connection, id: str) -> Job | None:
     row = database.execute(f"{_SELECT} where id=?", (id,)).fetchone()
     return None if row is None else Job(*row)
+
+
+def _require_name(database: sqlite3.Connection, task_id: str, asks: str) -> None:
+    known = database.execute("select asks from tasks where task_id=?", (task_id,)).fetchone()
+    if known is not None and known[0] not in ("", asks):  # "": of an older server, which did not note it
+        raise NameTaken
 
 
 def _count(database: sqlite3.Connection, state: State) -> int:

@@ -6,19 +6,28 @@ it tries again, and never a task that failed.
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from harness.serve.asked import LONGEST_TEXT, Asked
-from harness.serve.jobs import Job
+from harness.serve.jobs import Job, NameTaken
 
 if TYPE_CHECKING:
     from harness.serve.app import Desk
 
 _STATUS = {"queued": "pending", "running": "processing", "done": "completed"}
 _RETRY = {"Retry-After": "5"}
+_NOT_IN_A_PATH = re.compile(r"[\x00-\x20\x7f?#%\\\ud800-\udfff]")
+
+
+def _addressable(task_id: str) -> str:
+    """`task_id`, which callers put into a path as it is. Raises ValueError where another would be asked for then."""
+    if _NOT_IN_A_PATH.search(task_id) or not {"", ".", ".."}.isdisjoint(task_id.split("/")):
+        raise ValueError("it cannot stand in the path of a URL as it is")
+    return task_id
 
 
 class Task(BaseModel):
@@ -26,7 +35,7 @@ class Task(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    task_id: Annotated[str, Field(min_length=1, max_length=200)]
+    task_id: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_addressable)]
     reference_code: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
     kernel_code: Annotated[str, Field(max_length=LONGEST_TEXT)]
     entry_point: Literal["Model"] = "Model"
@@ -40,17 +49,28 @@ def add_routes(app: FastAPI, desk: "Desk") -> None:
 
     @app.post("/kernelgym/evaluate")
     async def evaluate(task: Task, request: Request) -> dict[str, Any]:
-        id = await desk.accept(_asked(task, desk))
-        desk.engine.jobs.name_task(task.task_id, id)
+        jobs, asks = desk.engine.jobs, _asks(task)
+        try:
+            jobs.require_name(task.task_id, asks)  # before anything is queued
+            id = await desk.accept(_asked(task, desk))
+            jobs.name_task(task.task_id, id, asks)
+        except NameTaken:
+            raise HTTPException(409, "this task_id stands for another kernel or reference: choose a new one") from None
         return _told(task.task_id, await desk.settled(id, min(task.timeout, 600.0), request))
 
-    @app.get("/kernelgym/status/{task_id}")
+    @app.get("/kernelgym/status/{task_id:path}")
     async def status(task_id: str) -> dict[str, Any]:
         return _told(task_id, _job(desk, task_id))
 
-    @app.get("/kernelgym/results/{task_id}")
+    @app.get("/kernelgym/results/{task_id:path}")
     async def results(task_id: str) -> dict[str, Any]:
         return _told(task_id, _job(desk, task_id))
+
+
+def _asks(task: Task) -> str:
+    """A hash of what is to be judged: equal for the same kernel and reference, whatever else the body says."""
+    texts = (hashlib.sha256(text.encode("utf-8", "replace")) for text in (task.reference_code, task.kernel_code))
+    return " ".join(text.hexdigest() for text in texts)
 
 
 def _asked(task: Task, desk: "Desk") -> Asked:

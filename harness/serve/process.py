@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import selectors
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -106,13 +107,19 @@ def serve(
         guarded = application(engine, changes, telling, token=token, most=most)
         server = server_of(guarded, Connection.of_at_most(most))
         on_ready(engine)
-        asyncio.run(_serve(server, listening, engine, changes, drain_s))
+        with asyncio.Runner(loop_factory=_polling_loop) as runner:
+            runner.run(_serve(server, listening, engine, changes, drain_s))
         if not engine.drained(0):
             _leave()
     finally:
         engine.close()
     if engine.fault is not None:
         raise MachineError(f"the server could not go on: {engine.fault}")
+
+
+def _polling_loop() -> asyncio.AbstractEventLoop:
+    """A loop that waits by poll: watches of epoll are counted for the whole user, and a worker could take them all."""
+    return asyncio.SelectorEventLoop(selectors.PollSelector())
 
 
 async def _serve(

@@ -182,6 +182,8 @@ class Channel:
     def _wait(self, deadline: float | None) -> None:
         if deadline is None:
             return
+        poller = select.poll()  # `select` takes no descriptor above 1023
+        poller.register(self._sock, select.POLLIN)
         remaining = deadline - time.monotonic()
-        if remaining <= 0 or not select.select([self._sock], [], [], remaining)[0]:
+        if remaining <= 0 or not poller.poll(remaining * 1000):
             raise Late("no answer before the deadline")

@@ -11,6 +11,7 @@ import torch
 from harness.backends import BACKENDS, Backend
 from harness.backends.awake_core import AwakeCore
 from harness.backends.hardware import Hardware
+from harness.cache_folder import cache_folder
 from harness.compile.toolchains import toolchains_for
 from harness.controller import session as session_module
 from harness.controller.evaluate import begin
@@ -75,15 +76,19 @@ def test_its_devices_are_chosen_by_its_name():
         choose_devices("stub:x")
 
 
-def test_a_judge_holds_it_and_says_what_it_is(monkeypatch):
-    monkeypatch.setattr(process_module, "Known", lambda *_: None)
+def test_a_judge_holds_it_and_says_what_it_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/of/another")
+    roots = []
+    monkeypatch.setattr(process_module, "Known", lambda *_: roots.append(cache_folder()))
     ours, theirs = Channel.pair()
+    caches = {"XDG_CACHE_HOME": str(tmp_path)}
     with ours, Channel.from_descriptor(theirs.detach()) as judges:
-        judge = JudgeProcess(judges, None, Seat(backend="stub", gpu="b", name="stub:1"))
+        judge = JudgeProcess(judges, None, Seat(backend="stub", gpu="b", name="stub:1", environment=caches))
         seated = ours.receive(FROM_JUDGE)
     assert isinstance(seated, Seated)
     assert (seated.device_name, seated.arch, seated.environment.gpu) == ("Stub 7000", "stub-7", None)
     assert process_module.os.environ["STUB_VISIBLE"] == "b"
+    assert roots == [tmp_path / "kernel-harness"] * 2
     assert isinstance(judge._bench.make_arena(64), HostArena)
     assert judge._bench.clock.clocks() == {"stub": 1.0}
 

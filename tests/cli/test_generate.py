@@ -1,6 +1,7 @@
 import itertools
 import json
 import re
+import selectors
 import signal
 import time
 from collections import Counter
@@ -303,6 +304,14 @@ def test_a_model_that_improves_over_three_turns_is_on_the_leaderboard_by_its_bes
     assert best["submission"] == f"m/level1/19_ReLU/sample_{best['sample']}_turn_2.txt"
     assert [turn["verdict"] for turn in best["path"]] == ["failed", "wrong", "correct"]
     assert "\nfailed, wrong, correct" in result.stdout
+
+
+def test_asking_beside_judges_needs_no_watch_of_epoll(invoke, serve, answers, monkeypatch):
+    """A worker could take all that its user may have."""
+    monkeypatch.setattr(selectors, "DefaultSelector", lambda: pytest.fail("a loop waits by epoll"))
+    result = invoke(*command(serve(Say(answers["right"])), name="run"))
+    assert result.exit_code == 0, result.stderr
+    assert [record.verdict.kind for record in open_run("r").records()] == ["correct"]
 
 
 def test_expected_values_and_seeds_are_never_sent_back(here, invoke, serve, answers):

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cache_folder import cache_folder
 from harness.compile.cache import ArtifactCache, sha256_of
-from harness.errors import MachineError
+from harness.errors import InputError, MachineError
 from harness.schema import Artifact, BuildFailure
 
 
@@ -237,3 +237,13 @@ def test_the_cache_lies_under_xdg_cache_home(monkeypatch: pytest.MonkeyPatch, tm
     assert cache_folder() == tmp_path / "kernel-harness"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "kernel-harness"
+
+
+def test_a_user_without_a_home_is_told_to_name_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(InputError, match="set XDG_CACHE_HOME"):
+        cache_folder()

@@ -157,7 +157,14 @@ def test_a_record_holds_all_that_the_judge_said(session, submission, problem):
 
 @pytest.mark.parametrize(
     ("text", "gpu", "kind"),
-    [(PYTORCH, False, "cpu"), (CUDA, False, "cpu-emulated"), (PYTORCH, True, "cuda"), (CUDA, True, "cuda")],
+    [
+        (PYTORCH, False, "cpu"),
+        (PYTORCH + "# as good as with cuda\n", False, "cpu"),
+        (PYTORCH + "device = 'cuda'\n", False, "cpu-emulated"),
+        (CUDA, False, "cpu-emulated"),
+        (PYTORCH, True, "cuda"),
+        (CUDA, True, "cuda"),
+    ],
 )
 def test_cuda_is_emulated_where_there_is_no_gpu_and_nothing_else_is(session, submission, problem, text, gpu, kind):
     prepared = session(JUDGEMENT, gpu=gpu)

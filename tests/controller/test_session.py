@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from harness.backends import cuda as cuda_backend
+from harness.cache_folder import cache_folder
+from harness.catalog.hub import hub_cache
 from harness.controller import session as session_module
 from harness.controller.session import DeviceChoice, JudgeLost, JudgeSeat, choose_devices
 from harness.errors import (
@@ -144,7 +146,7 @@ class FakeProcess:
 
     def _run(self, script) -> None:
         with self._channel, contextlib.suppress(Closed):  # who asked may hang up first
-            self._channel.receive(TO_JUDGE)
+            self.seat = self._channel.receive(TO_JUDGE)
             self._channel.send(SEATED)
             script(self._channel)
 
@@ -217,6 +219,20 @@ def test_a_job_is_judged_and_its_phases_are_told(seat, job):
     found = seat(judging).judge(job, build=lambda request: FAILURE, on_phase=phases.append)
     assert found.model_copy(update={"job": ""}) == JUDGEMENT
     assert phases == ["check"]
+
+
+def test_a_judge_is_told_where_the_caches_are_and_needs_no_home_of_its_own(seat, job, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    one = seat(judging)
+    told(one, job)
+    told_of = one._process.seat.environment
+    for name in ("XDG_CACHE_HOME", "HF_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pathlib.Path.home", lambda: pytest.fail("a home is looked for"))
+    for name, value in told_of.items():
+        monkeypatch.setenv(name, value)
+    assert (cache_folder(), hub_cache()) == (tmp_path / "kernel-harness", tmp_path / "hub" / "hub")
 
 
 def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, job):

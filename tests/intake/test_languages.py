@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.intake.languages import languages_of, writes_kernels
+from harness.intake.languages import languages_of, mentions, writes_kernels
 
 KERNEL = 's = """__global__ void k(float* x) { x[0] = 1; }"""\n'
 
@@ -53,3 +53,36 @@ def test_languages_follow_from_the_code_alone(source: str, languages: tuple[str,
 )
 def test_a_source_says_whether_it_has_kernels_where_all_its_imports_are_known(source: str, told: bool | None) -> None:
     assert writes_kernels(source) is told
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "device = torch.device('cuda')\n",
+        "x = x.cuda()\n",
+        "x = x.to(device=f'cuda:{n}')\n",
+        "from torch import cuda as c\n",
+        "def use_cuda(): pass\n",
+        "m = load_inline(name='a', cpp_sources=c, with_cuda=True)\n",
+        "s = '#include <ATen/cuda/CUDAContext.h>  // a stream'\n",
+        "find('/usr/*/cuda')\n",  # no comment: it is no C++
+        "exec(b'x.cuda()')\n",
+        "match x:\n    case {'cuda': y}: pass\n",
+        "# cuda\nx = (\n",  # no Python: any mention counts
+    ],
+)
+def test_names_and_strings_of_a_program_mention_a_word(source: str) -> None:
+    assert mentions(source, "cuda")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# no cuda here\nx = 1  # nor cuda\n",
+        '"""Without cuda."""\ndef f():\n    """No cuda."""\n    "cuda"\n',
+        's = """#include <torch/extension.h>\n// cuda is not needed\n/* cuda */ void f() {}"""\n',
+        "x = 1\n",
+    ],
+)
+def test_comments_and_docstrings_mention_nothing(source: str) -> None:
+    assert not mentions(source, "cuda")

@@ -31,10 +31,17 @@ def test_a_cell_is_one_line():
     [
         ("a|b", "a\\|b"),
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
-        ("[click](https://x.y)", "\\[click\\](https\\://x.y)"),
-        ("`code` *b* _i_ ~s~ $m$", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$m\\$"),
+        ("[click](https://x.y)", "`[click](https://x.y)`"),
+        ("`code` *b* _i_ ~s~ $m$", "&#96;code&#96; \\*b\\* \\_i\\_ \\~s\\~ \\$m\\$"),
         ("a\\|b", "a\\\\\\|b"),
         ("line\nbreak", "line break"),
+        ("at www.evil.example/login", "at `www.evil.example/login`"),
+        ("me@evil.example", "`me@evil.example`"),
+        ("Qwen/Qwen3-8B @torvalds", "Qwen/Qwen3-8B `@torvalds`"),
+        ("torvalds/linux#1 GH-1", "`torvalds/linux#1` `GH-1`"),
+        ("a@b`c@d|#1\\#2<#3", "`a@b`&#96;`c@d`\\|`#1`\\\\`#2`&lt;`#3`"),
+        ("https://x.y/?a=1&b=_2_", "`https://x.y/?a=1`&amp;b=\\_2\\_"),
+        ("&#64;user", "&amp;`#64;user`"),
     ],
 )
 def test_a_markdown_cell_means_nothing_but_itself(text, cell):

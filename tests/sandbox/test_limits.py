@@ -1,14 +1,18 @@
 """Each limit ends a worker with its own cause, in bounded time, and leaves nothing behind."""
 
+import math
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.sandbox import Isolation, Limits, Policy, Zygote, host, mapped
 from harness.sandbox.selftest import running
+from harness.sandbox.supervisor import Supervisor
+from harness.sandbox.watchdog import _open_to_us, bytes_below
 
 MIB = 1 << 20
 
@@ -413,3 +417,96 @@ time.sleep(SECONDS)
     )
     assert ran.exit is not None
     assert ran.exit.cause == ("exited" if host.can_trace_other_users() else "memory")
+
+
+# A scratch folder that lies on the disk
+
+
+def as_another_user(what: Callable[[], object]) -> str:
+    """What a function returns in a process of a user without privileges, as text."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be another user, and only another is kept out of a folder")
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(4243, 4243, 4243)
+            os.setresuid(4243, 4243, 4243)
+            os.write(write, str(what()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    with open(read) as answer:
+        return answer.read()
+
+
+@pytest.mark.parametrize("mode", [0o300, 0o100, 0o600, 0])
+def test_what_lies_in_a_folder_that_may_not_be_read_counts(open_folder: Path, mode: int) -> None:
+    def count() -> bool:
+        folder = open_folder / "own"
+        (folder / "a").mkdir(parents=True, mode=0o700)
+        (folder / "a" / "file").write_bytes(b"x" * MIB)
+        (folder / "a").chmod(mode)
+        return MIB <= bytes_below(str(folder)) < 2 * MIB
+
+    assert as_another_user(count) == "True"
+
+
+def test_what_may_not_be_looked_into_is_too_much(open_folder: Path) -> None:
+    (open_folder / "a").mkdir(mode=0o700)
+    assert as_another_user(lambda: bytes_below(str(open_folder))) == "inf"
+    assert bytes_below(str(open_folder)) < MIB  # root may
+
+
+def test_what_lies_deeper_than_a_path_reaches_is_too_much(open_folder: Path) -> None:
+    folder, name = os.open(open_folder, os.O_RDONLY), "d" * 200
+    for _ in range(25):
+        os.mkdir(name, dir_fd=folder)
+        inner = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    assert bytes_below(str(open_folder)) == math.inf
+
+
+def test_what_is_removed_as_it_is_counted_is_nothing(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ab":
+        (open_folder / name).mkdir()
+    (open_folder / "file").write_bytes(b"x" * MIB)
+    scandir = os.scandir
+
+    def removing(path: str):
+        if Path(path) != open_folder and Path(path).exists():
+            os.rmdir(path)
+        return scandir(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", removing)
+        assert MIB <= bytes_below(str(open_folder)) < 2 * MIB
+    assert bytes_below(str(open_folder / "none")) == 0
+
+
+def test_no_link_has_the_rights_of_a_folder_elsewhere_changed(open_folder: Path) -> None:
+    def count() -> tuple[float, str]:
+        elsewhere, scratch = open_folder / "elsewhere", open_folder / "scratch"
+        elsewhere.mkdir(mode=0o300)
+        scratch.mkdir()
+        (scratch / "a").symlink_to(elsewhere)
+        _open_to_us(str(scratch / "a"))
+        return bytes_below(str(scratch)) < MIB, oct(elsewhere.stat().st_mode & 0o777)
+
+    assert as_another_user(count) == "(True, '0o300')"
+
+
+def test_root_that_may_not_use_files_of_others_gives_a_worker_no_uid_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(host, "closed_to_others", lambda _: None)
+    monkeypatch.setattr(host, "can_trace_other_users", lambda: True)
+    for may in (True, False):
+        monkeypatch.setattr(host, "can_use_files_of_others", lambda: may)  # noqa: B023 - called right below
+        slot, why = Supervisor._choose_slot(None, False, Policy(), ())  # type: ignore[arg-type]
+        assert (slot is not None, why is None) == (may, may)

@@ -441,3 +441,36 @@ def test_to_kernelgyms_client_a_fault_is_no_failed_task_but_a_503(serve: Serve, 
         assert served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "problem once"))[0] == 503
         assert served.ask("GET", "/kernelgym/status/kb_1")[0] == 503
         assert served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "problem once"))[0] == 200
+
+
+def test_a_task_id_of_another_kernel_is_refused_and_the_same_body_goes_on_working(serve: Serve, problems: Path) -> None:
+    reference = (problems / "level1/19_ReLU.py").read_text()
+    with serve() as served:
+        first = served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "an answer of A"))
+        assert first[0] == 200
+        for other in (task("kb_1", reference, "correct one of B"), task("kb_1", reference + "\n", "an answer of A")):
+            assert served.ask("POST", "/kernelgym/evaluate", other)[0] == 409
+        assert served.engine.jobs.count("done") == 1
+        assert served.ask("GET", "/kernelgym/results/kb_1") == first
+        for more in ({}, {"force_refresh": True}):
+            again = served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "an answer of A", **more))
+            assert (again[0], again[1]["correctness"]) == (200, False)
+
+
+@pytest.mark.parametrize("path", ["run/3/b", "run%2F3%2Fb"])
+def test_a_task_id_with_slashes_is_found(serve: Serve, problems: Path, path: str) -> None:
+    reference = (problems / "level1/19_ReLU.py").read_text()
+    with serve() as served:
+        asked = served.ask("POST", "/kernelgym/evaluate", task("run/3/b", reference, "correct"))
+        assert asked[0] == 200
+        for route in ("status", "results"):
+            assert served.ask("GET", f"/kernelgym/{route}/{path}") == asked
+
+
+@pytest.mark.parametrize(
+    "name", ["a?b", "a#b", "a%2Fb", "a b", "a\n", "../x", "a//b", "/", "a/", ".", "a\\b", "\udfff"]
+)
+def test_a_task_id_that_no_path_can_hold_as_it_is_is_refused(serve: Serve, problems: Path, name: str) -> None:
+    reference = (problems / "level1/19_ReLU.py").read_text()
+    with serve() as served:
+        assert served.ask("POST", "/kernelgym/evaluate", task(name, reference, "correct"))[0] == 422

@@ -555,7 +555,7 @@ def test_jobs_that_ended_are_forgotten_after_a_time_and_their_records_are_kept(
 ) -> None:
     with engines(keep_s=0.5) as engine:
         id = ask(engine, "answer")
-        engine.jobs.name_task("a task", id)
+        engine.jobs.name_task("a task", id, "asks")
         ended(engine, id)
         held = ask(engine, "hold")
         while engine.jobs.look(id) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.serve.jobs import Jobs, QueueFull, Shared, Taken
+from harness.serve.jobs import Jobs, NameTaken, QueueFull, Shared, Taken
 
 
 @pytest.fixture
@@ -39,6 +39,28 @@ def test_claims_go_by_priority_and_then_by_age(jobs: Jobs) -> None:
     accept(jobs, "a", rank=0)
     assert [job.id for _ in range(4) if (job := jobs.claim())] == ["a", "c", "b", "d"]
     assert jobs.claim() is None
+
+
+@pytest.mark.parametrize("state", ["done", "fault", "expired", "cancelled"])
+def test_what_is_queued_anew_is_behind_all_that_wait(jobs: Jobs, state: Any) -> None:
+    accept(jobs, "again")
+    jobs.claim()
+    if state == "done":
+        jobs.finish("again", record="{}", summary="{}")
+    else:
+        jobs.end("again", state, "it is so")
+    for id in ("b", "c"):
+        accept(jobs, id)
+    assert accept(jobs, "again", fresh=True) == "queued"
+    assert [job.id for _ in range(3) if (job := jobs.claim())] == ["b", "c", "again"]
+
+
+def test_what_goes_back_into_the_queue_without_an_end_keeps_its_place(jobs: Jobs) -> None:
+    for id in ("a", "b"):
+        accept(jobs, id)
+    jobs.claim()
+    jobs.give_back("a")
+    assert [job.id for _ in range(2) if (job := jobs.claim())] == ["a", "b"]
 
 
 def test_the_queue_is_bounded_and_what_attaches_needs_no_room(jobs: Jobs) -> None:
@@ -133,10 +155,28 @@ def test_callers_that_ask_and_cancel_at_once_never_lose_one_that_another_wants(j
 def test_a_table_of_an_older_server_is_opened(jobs: Jobs, tmp_path: Path) -> None:
     accept(jobs, "a")
     jobs._database.execute("alter table jobs drop column askers")
+    jobs.name_task("task", "a", "one text")
+    jobs._database.execute("alter table tasks drop column asks")
     again = Jobs(tmp_path / "jobs.sqlite")
     assert again.look("a").askers == 1
     assert accept(again, "a") == "attached"
+    again.name_task("task", "a", "one text")
+    with pytest.raises(NameTaken):
+        again.name_task("task", "a", "another text")
     again.close()
+
+
+def test_a_callers_name_stands_for_one_text_whatever_its_id(jobs: Jobs) -> None:
+    accept(jobs, "a")
+    accept(jobs, "b")
+    jobs.name_task("task", "a", "one text")
+    with pytest.raises(NameTaken):
+        jobs.name_task("task", "b", "another text")
+    with pytest.raises(NameTaken):
+        jobs.require_name("task", "another text")
+    assert jobs.named_task("task") == "a"
+    jobs.name_task("task", "b", "one text")  # the same, after an upgrade
+    assert jobs.named_task("task") == "b"
 
 
 def test_all_of_it_is_there_when_it_is_opened_again(jobs: Jobs, tmp_path: Path) -> None:
@@ -145,7 +185,7 @@ def test_all_of_it_is_there_when_it_is_opened_again(jobs: Jobs, tmp_path: Path) 
     jobs.claim()
     jobs.finish("a", record="{}", summary="{}")
     jobs.claim()
-    jobs.name_task("task", "a")
+    jobs.name_task("task", "a", "")
     again = Jobs(tmp_path / "jobs.sqlite")
     assert [again.look(id).state for id in "abc"] == ["done", "running", "queued"]
     assert [job.id for job in again.running()] == ["b"]

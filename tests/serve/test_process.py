@@ -44,6 +44,7 @@ class Server:
         self.process: subprocess.Popen[str] | None = None
         self.token = ""
         self.descriptors: int | None = None
+        self.soft: int | None = None
 
     def start(self, *more: str) -> None:
         """Returns when it serves. It may have so many `descriptors`, where that is set."""
@@ -61,7 +62,7 @@ class Server:
 
     def _limit(self) -> None:
         if self.descriptors is not None:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.soft or self.descriptors, self.descriptors))
 
     def end(self, number: int) -> int:
         assert self.process is not None
@@ -120,6 +121,19 @@ def test_the_command_serves_and_drains_and_answers_from_its_store_when_started_a
     assert judge(RIGHT, "19_ReLU", url=server.url)["record"] == first["record"]
     assert server.end(signal.SIGINT) == 0
     assert len((server.state / "run/records.jsonl").read_text().splitlines()) == 1
+
+
+def test_the_loop_of_the_server_has_nothing_that_a_worker_of_its_user_could_use_up(server: Server) -> None:
+    """Watches of epoll are counted by user (fs.epoll.max_user_watches), and descriptors on their way likewise."""
+    server.descriptors, server.soft = 4000, 500
+    server.start()
+    process = Path(f"/proc/{server.process.pid}")  # type: ignore[union-attr]
+    with urllib.request.urlopen(f"{server.url}/health", timeout=60):
+        held = {os.readlink(link) for link in (process / "fd").iterdir()}
+    assert any(link.startswith("socket:") for link in held)
+    assert "anon_inode:[eventpoll]" not in held
+    limits = (process / "limits").read_text().splitlines()
+    assert next(line for line in limits if line.startswith("Max open files")).split()[3:5] == ["4000", "4000"]
 
 
 def test_the_processes_that_judge_do_not_get_the_token(server: Server) -> None:

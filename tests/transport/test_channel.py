@@ -1,6 +1,7 @@
 """The wire under a hostile peer: capped, bounded in time, and nothing but messages comes out of it."""
 
 import os
+import resource
 import socket
 import struct
 import threading
@@ -47,6 +48,19 @@ def test_a_descriptor_travels_with_its_frame(ends):
     assert os.read(reader, 2) == b"x"
     assert os.read(reader, 2) == b""
     os.close(reader)
+
+
+def test_a_channel_may_have_any_number_as_its_descriptor():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[0] <= 2000:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(limits[1], 4096), limits[1]))
+    channel, peer = Channel.pair()
+    with peer, Channel.from_descriptor(os.dup2(channel.fileno(), 2000)) as high, channel:
+        with pytest.raises(Late):
+            high.receive(REQUEST, deadline=time.monotonic() + 0.01)
+        with Channel(peer.dup()) as other:
+            other.send(Go(slots=(0,), seed=0))
+        assert high.receive(REQUEST, deadline=time.monotonic() + 60) == Go(slots=(0,), seed=0)
 
 
 def test_a_descriptor_nobody_asked_for_is_closed_and_refused(ends):
