@@ -37,6 +37,12 @@ def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interv
     return _interval(median(above) / median(below), resampled)
 
 
+def longer_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
+    """By how much the median of samples is above that of others: the low end of a 95% bootstrap interval."""
+    generator = np.random.default_rng(seed)
+    return float(np.percentile(_medians(above, generator) - _medians(below, generator), PERCENTILES[0]))
+
+
 def ratio_by_difference(
     reference_s: float, reference: Samples, candidate: Samples, *, least: float, seed: int = 0
 ) -> tuple[float, Interval]:

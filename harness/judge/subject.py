@@ -123,6 +123,21 @@ class Subject(Protocol):
         it where they turn out to be of another size or layout than before. Large outputs are kept in part.
         """
 
+    def spoil(self) -> None:
+        """Overwrite what the outputs of a round that was held lie in, before anything of the subject runs again.
+
+        What a call does not write is then in no later output either. Inputs are left alone, and so is
+        what `spare` was told. Nothing happens where the hardware says that nothing is to.
+        """
+
+    def spare(self, places: frozenset[int]) -> None:
+        """Of the tensors of an output leave those at these numbers, in order, as they are: they may be handed out again."""
+
+    def awake_s(self) -> float:
+        """Seconds, by the judge's clock, that it was awake besides its rounds since this was asked last: between being
+        held and being held again.
+        """
+
     def survey(self, calls: Sequence[int]) -> None:
         """Learn where outputs of these calls of the last round lie, so that a snapshot finds them in later ones."""
 

@@ -39,6 +39,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import (
     conclusion,
+    longer_at_least,
     median,
     median_ratio,
     ratio_by_difference,
@@ -68,6 +69,9 @@ MOST_UNSETTLED = 3
 allocator settles within one. They are repeated and do not count."""
 SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
+HOST_SINGLES, SINGLES_WIDTH, SINGLES_SHARE = (20, 300), 0.05, 0.5
+"""On a host so many at least and at most, once the rounds are over: until their interval is narrower than that share of
+what they say, or lies above that of the rounds, or until they took this share of the time for rounds."""
 """So many in a row where memory is tight and a turn costs more than they."""
 ALONE_ROUNDS = 8
 """So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
@@ -89,6 +93,9 @@ VALUES_SLACK = 0.03
 KIND_ROUNDS, MUCH_WORSE = 8, 0.25
 """A kind of contents counts alone once it had so many rounds. One that looks worse by more than the slack gets them,
 and where it does by more than this share up to three times the time for that."""
+ASIDE = 0.02
+"""What a candidate on a host is awake for besides its rounds, beyond the reference and the noise, counts with them once
+it is more than this share of a round."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 WAKE_S = 3e-4
@@ -145,7 +152,7 @@ class Device(Protocol):
 class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
-    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
+    `aside_s` is what the side was awake for around each round, on a host, besides it. `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
     names what they were.
     """
 
@@ -154,6 +161,7 @@ class Samples:
     readings: list[Reading] = field(default_factory=list)
     nominal: list[bool] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
+    aside_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -171,6 +179,7 @@ class Samples:
             self.readings[-rounds:],
             self.nominal[-rounds:],
             self.kinds[-rounds:],
+            self.aside_s[-rounds:],
         )
 
     def mhz(self) -> float:
@@ -265,6 +274,7 @@ def measure(
             while not turns.suffice(time.monotonic() - started):
                 proceed()
                 turns.block()
+            turns.take_host_singles(plan.budget_s * SINGLES_SHARE)
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
@@ -309,18 +319,41 @@ class _Turns:
         self._clock.split_round(self._candidate)
 
     def take_singles(self) -> None:
-        """Rounds of one call each, as a user waits for one, in turn."""
-        if not self._plan.singles or self.count == 1:
+        """Rounds of one call each, as a user waits for one, in turn; on a device, before the others."""
+        if not self._plan.singles or self.count == 1 or self._empty_s is not None:
             return
         self.singles = (Samples(), Samples())
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
-            for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
-                self._turn_to(side)
-                for _ in range(at_once):
-                    if self._tight:
-                        self._clock.single(side, None, look=True)  # which asks for the memory anew
-                    self._clock.single(side, samples)
+            self._singles(self.singles, at_once)
+
+    def take_host_singles(self, most_s: float) -> None:
+        """The same on a host, after the others: as many as tell whether what these say holds for single calls."""
+        if not self._plan.singles or self.count == 1 or self._empty_s is None:
+            return
+        self.singles = (Samples(), Samples())
+        started = time.monotonic()
+        least, most = HOST_SINGLES
+        while (taken := len(self.singles[0].round_s)) < most:
+            late = time.monotonic() - started > most_s
+            if taken >= least and taken % SINGLES_AT_ONCE == 0 and (late or self._singles_tell(self.singles)):
+                return
+            self._singles(self.singles, SINGLES_AT_ONCE if self._tight else 1)
+
+    def _singles_tell(self, singles: tuple[Samples, Samples]) -> bool:
+        timing = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
+        single, in_rounds = timing.single_speedup, timing.reference_ms / timing.candidate_ms
+        assert single is not None
+        return single.low >= in_rounds or single.high - single.low <= SINGLES_WIDTH * single.value
+
+    def _singles(self, singles: tuple[Samples, Samples], at_once: int) -> None:
+        """So many single calls of either side."""
+        for side, samples in zip((self._candidate, self._reference), singles, strict=True):
+            self._turn_to(side)
+            for _ in range(at_once):
+                if self._tight:
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._clock.single(side, samples)
 
     def block(self) -> None:
         """Four rounds with contents of one kind.
@@ -402,7 +435,7 @@ class _Turns:
         hand_over_s = self.hand_over_s()
         speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
         width = (speedup.high - speedup.low) / speedup.value
-        short = self._plan.singles and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        short = self._plan.singles and self._empty_s is None and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and {self._base, *self._others} <= set(self.mine.kinds)
@@ -498,6 +531,17 @@ def _take_over(side: Side, other: Side) -> None:
     side.subject.attach(side.sets)
 
 
+def _aside(mine: Samples, theirs: Samples) -> float:
+    """Seconds a round that the candidate was awake for longer than the reference, besides: beyond the noise of both.
+
+    0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
+    """
+    if not mine.aside_s or not theirs.aside_s:
+        return 0.0
+    more_s = longer_at_least(mine.aside_s, theirs.aside_s)
+    return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
 def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> tuple[Interval, list[int]]:
     """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
 
@@ -538,8 +582,11 @@ def _timing(
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
-    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does.
+    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. What
+    it is awake for longer than the reference around its rounds counts with them.
     """
+    more_s = _aside(mine, theirs)
+    mine = replace(mine, round_s=[seconds + more_s for seconds in mine.round_s])
     _, rounds = _stated(mine, theirs, hand_over_s, count)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
@@ -697,6 +744,8 @@ class _Clock:
             taken = len(samples.round_s) if samples is not None else 0
             chosen = {call: written[call] for call in sorted({*self._choose(len(order), taken), *marked})}
             settled = self._verified(side, chosen, timed.seed)
+        else:
+            side.subject.spoil()
         if look or not settled:
             side.subject.survey(range(len(order)))
         started = time.monotonic()
@@ -707,6 +756,8 @@ class _Clock:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
+            if not side.sets.on_device:
+                samples.aside_s.append(side.subject.awake_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
@@ -719,16 +770,23 @@ class _Clock:
         assert self._verify is not None
         if side is not self._candidate:
             with suppress(Unsettled):
-                side.subject.snapshot(list(chosen))
+                self._kept(side, chosen)
                 side.subject.outputs(list(chosen))
             self._intact(side, [of.slot for of in chosen.values()])
             return True
         try:
-            side.subject.snapshot(list(chosen))
+            self._kept(side, chosen)
             self._verify(side.subject, chosen, seed)
         except Unsettled:
             return self._unsettled_round()
         return True
+
+    def _kept(self, side: Side, chosen: Iterable[int]) -> None:
+        """Keep what is to be verified, and leave nothing of any output for the rounds to come."""
+        try:
+            side.subject.snapshot(list(chosen))
+        finally:
+            side.subject.spoil()
 
     def _unsettled_round(self) -> bool:
         """Count a round that tells nothing; there may be few."""
@@ -752,6 +810,7 @@ class _Clock:
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
+        subject.awake_s()
         self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()

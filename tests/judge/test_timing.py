@@ -40,6 +40,7 @@ class Recorder:
     def __init__(self, log, name, clock):
         self.log, self.name, self.clock, self.frozen = log, name, clock, False
         self.other = None
+        self.aside_s = 0.0
         self.call_device_ms = None
         self.call_s = 1e-3
         self.inputs = None
@@ -78,6 +79,12 @@ class Recorder:
 
     def snapshot(self, calls):
         assert self.frozen
+
+    def spoil(self):
+        assert self.frozen
+
+    def awake_s(self):
+        return self.aside_s
 
     def survey(self, calls): ...
 
@@ -453,7 +460,7 @@ def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch)
         subject.release(trim=True)
 
     measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), verify=verify, change=change)
-    assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
+    assert len(measured.singles[0].round_s) == timing.HOST_SINGLES[0]
 
 
 def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowed():
@@ -581,8 +588,9 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
             subject.seconds = lambda slots: call_s * len(slots) * chance.uniform(0.8, 1.2)
 
     budget_s = 40 * (2e-3 + 8 * call_s)
-    patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change)
-    usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change)
+    events = (call_s * 1e3, call_s * 1e3)  # as a device has them
+    patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change, device_ms=events)
+    usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change, device_ms=events)
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
 
 
