@@ -83,9 +83,9 @@ UNSTABLE_VERIFIED = 2
 """Where rounding decides on outputs so many calls of a round, and the last, are asked how rounding may move them, which
 takes long; as many in the rounds of a quick measurement as in ten. Of the others that are verified see USUAL."""
 USUAL = 2.0
-"""What is out of tolerance in the other calls may be so many times the share of an output that it was, at most, in those
-that were asked, and no more than half of the rest besides. Where it is more, the call is asked as well: one that was
-left out is out of tolerance nearly all over."""
+"""What is out of tolerance in the other calls may be so many times the share of an output that it was, at most, in
+those that were asked, and no more than half of the rest besides. Where it is more, the call is asked as well: one that
+was left out is out of tolerance nearly all over."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
@@ -1038,7 +1038,7 @@ class _Case:
             del expected, inputs
 
     def _doubted(self, calls: list[int]) -> set[int]:
-        """Those of the calls that are verified which are asked how rounding moves them, if they are out of tolerance."""
+        """Those of the verified calls that are asked how rounding moves them, if they are out of tolerance."""
         most = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / self._least)
         return {max(calls), *secrets.SystemRandom().sample(calls, min(len(calls), most))}
 

@@ -131,11 +131,11 @@ class Subject(Protocol):
         """
 
     def spare(self, places: frozenset[int]) -> None:
-        """Of the tensors of an output leave those at these numbers, in order, as they are: they may be handed out again."""
+        """Have `spoil` leave those tensors of an output, by their numbers in order, that may be handed out again."""
 
-    def awake_s(self) -> float:
-        """Seconds, by the judge's clock, that it was awake besides its rounds since this was asked last: between being
-        held and being held again.
+    def aside_s(self) -> float:
+        """Seconds that it worked besides its rounds since this was asked last: each time between being held and being
+        held again, by the judge's clock, and no more than the CPU time that all of its tasks took.
         """
 
     def survey(self, calls: Sequence[int]) -> None:

@@ -69,10 +69,16 @@ MOST_UNSETTLED = 3
 allocator settles within one. They are repeated and do not count."""
 SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
-HOST_SINGLES, SINGLES_WIDTH, SINGLES_SHARE = (20, 300), 0.05, 0.5
-"""On a host so many at least and at most, once the rounds are over: until their interval is narrower than that share of
-what they say, or lies above that of the rounds, or until they took this share of the time for rounds."""
-"""So many in a row where memory is tight and a turn costs more than they."""
+STEPPED_ROUNDS, STEPS = (16, 64), 48
+"""On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
+of up to so many calls. Only the last is held and verified, and nothing knows before which that is: one that leaves out
+half of its calls in half of the rounds, without which no median moves, passes in less than 1% of all cases."""
+STEPS_SLACK = 0.03
+"""By so much, beyond the noise of both, calls may look better where the contents of all are there at once: else what
+they take one by one is stated."""
+STEPS_WIDTH, STEPS_SHARE = 0.05, 0.5
+"""There are more of these rounds until the interval of what they say is narrower than that share of it, or lies above
+that of the other rounds, or until they took this share of the time for rounds."""
 ALONE_ROUNDS = 8
 """So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
 ROUNDS_OF_A_KIND = 2
@@ -94,7 +100,7 @@ KIND_ROUNDS, MUCH_WORSE = 8, 0.25
 """A kind of contents counts alone once it had so many rounds. One that looks worse by more than the slack gets them,
 and where it does by more than this share up to three times the time for that."""
 ASIDE = 0.02
-"""What a candidate on a host is awake for besides its rounds, beyond the reference and the noise, counts with them once
+"""What a candidate on a host works besides its rounds, beyond the reference and the noise, counts with them once
 it is more than this share of a round."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
@@ -152,8 +158,8 @@ class Device(Protocol):
 class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
-    `aside_s` is what the side was awake for around each round, on a host, besides it. `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
-    names what they were.
+    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
+    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -274,7 +280,7 @@ def measure(
             while not turns.suffice(time.monotonic() - started):
                 proceed()
                 turns.block()
-            turns.take_host_singles(plan.budget_s * SINGLES_SHARE)
+            turns.take_steps(plan.budget_s * STEPS_SHARE)
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
@@ -327,24 +333,28 @@ class _Turns:
         for _ in range(SINGLE_CALLS // at_once):
             self._singles(self.singles, at_once)
 
-    def take_host_singles(self, most_s: float) -> None:
-        """The same on a host, after the others: as many as tell whether what these say holds for single calls."""
+    def take_steps(self, most_s: float) -> None:
+        """The same on a host, after the others, by rounds that show contents call by call."""
         if not self._plan.singles or self.count == 1 or self._empty_s is None:
             return
         self.singles = (Samples(), Samples())
         started = time.monotonic()
-        least, most = HOST_SINGLES
+        least, most = STEPPED_ROUNDS
         while (taken := len(self.singles[0].round_s)) < most:
             late = time.monotonic() - started > most_s
-            if taken >= least and taken % SINGLES_AT_ONCE == 0 and (late or self._singles_tell(self.singles)):
+            if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
                 return
-            self._singles(self.singles, SINGLES_AT_ONCE if self._tight else 1)
+            for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
+                self._turn_to(side)
+                if self._tight:
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._clock.stepped(side, samples)
 
-    def _singles_tell(self, singles: tuple[Samples, Samples]) -> bool:
+    def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
         timing = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
         single, in_rounds = timing.single_speedup, timing.reference_ms / timing.candidate_ms
         assert single is not None
-        return single.low >= in_rounds or single.high - single.low <= SINGLES_WIDTH * single.value
+        return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
 
     def _singles(self, singles: tuple[Samples, Samples], at_once: int) -> None:
         """So many single calls of either side."""
@@ -435,7 +445,11 @@ class _Turns:
         hand_over_s = self.hand_over_s()
         speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
         width = (speedup.high - speedup.low) / speedup.value
-        short = self._plan.singles and self._empty_s is None and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        short = (
+            self._plan.singles
+            and self._empty_s is None
+            and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and {self._base, *self._others} <= set(self.mine.kinds)
@@ -532,7 +546,7 @@ def _take_over(side: Side, other: Side) -> None:
 
 
 def _aside(mine: Samples, theirs: Samples) -> float:
-    """Seconds a round that the candidate was awake for longer than the reference, besides: beyond the noise of both.
+    """Seconds a round that the candidate worked longer than the reference, besides: beyond the noise of both.
 
     0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
     """
@@ -583,7 +597,7 @@ def _timing(
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
     `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. What
-    it is awake for longer than the reference around its rounds counts with them.
+    it works longer than the reference around its rounds counts with them.
     """
     more_s = _aside(mine, theirs)
     mine = replace(mine, round_s=[seconds + more_s for seconds in mine.round_s])
@@ -594,10 +608,16 @@ def _timing(
     single = alone_ms = None
     if singles is not None:
         alone_s, single = ratio_by_difference(
-            median(theirs_ms) / 1e3, singles[1].round_s, singles[0].round_s, least=SHORTEST_CALL_S
+            median(theirs_ms) / 1e3,
+            singles[1].round_s,
+            singles[0].round_s,
+            least=SHORTEST_CALL_S,
+            at=25 if mine.device_ms else 50,
         )
         alone_ms = alone_s * 1e3
-    if single is not None and single.high < speedup.low:  # what single calls leave open at most
+    if single is not None and not mine.device_ms and single.high * (1 + STEPS_SLACK) < speedup.low:
+        speedup = single
+    elif single is not None and mine.device_ms and single.high < speedup.low:  # what single calls leave open at most
         cap = single.high
         speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
     stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
@@ -685,6 +705,42 @@ class _Clock:
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
 
+    def stepped(self, side: Side, samples: Samples) -> None:
+        """A round on a host in which contents are shown call by call, each once the call before is done.
+
+        What is taken down is the median of its calls, without the last, in seconds. That one is held and verified; how
+        many there are nothing knows before.
+        """
+        while not self._stepped(side, samples):
+            pass
+
+    def _stepped(self, side: Side, samples: Samples) -> bool:
+        count = self._chance.randint(2, min(STEPS, side.sets.count))
+        order = self._order(side)[:count]
+        written = self._write(side, order, self._base)
+        subject, seed = side.subject, self._chance.getrandbits(62)
+        self._device.evict()
+        seconds: list[float] = []
+        started = time.monotonic()
+        for call, slot in enumerate(order):
+            last = call == count - 1
+            side.sets.reveal([slot])
+            if not call:
+                if not subject.rests():
+                    return False
+                self._wake(side)
+            subject.round([slot], seed=seed, hold=last)
+            started, before = time.monotonic(), started
+            seconds += [started - before] if not last else []
+        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        if not settled:
+            subject.survey([0])
+        subject.release()
+        subject.freeze()
+        if settled:
+            samples.round_s.append(median(seconds))
+        return settled
+
     def paused(self, candidate: Side, reference: Side) -> bool:
         """Whether the candidate's answers between rounds took longer than the reference's."""
         mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
@@ -757,7 +813,7 @@ class _Clock:
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
             if not side.sets.on_device:
-                samples.aside_s.append(side.subject.awake_s())
+                samples.aside_s.append(side.subject.aside_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
@@ -810,7 +866,7 @@ class _Clock:
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
-        subject.awake_s()
+        subject.aside_s()
         self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()

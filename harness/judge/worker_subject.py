@@ -156,8 +156,8 @@ class WorkerSubject:
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
         self._spared: frozenset[int] = frozenset()
-        self._awake_s = 0.0
-        self._awake_since: float | None = None
+        self._aside_s = 0.0
+        self._awake_since: tuple[float, int] | None = None
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
@@ -212,7 +212,9 @@ class WorkerSubject:
         with _blamed():
             self._freezer.stop()
         if self._awake_since is not None:
-            self._awake_s += time.monotonic() - self._awake_since
+            began, used_ns = self._awake_since
+            # A host that others use makes it wait for a core, and threads of a pool spin for a while: neither is work.
+            self._aside_s += min(time.monotonic() - began, max(0, self._freezer.used_ns - used_ns) / 1e9)
             self._awake_since = None
 
     def _halt(self) -> None:
@@ -332,8 +334,8 @@ class WorkerSubject:
     def spare(self, places: frozenset[int]) -> None:
         self._spared = places
 
-    def awake_s(self) -> float:
-        seconds, self._awake_s = self._awake_s, 0.0
+    def aside_s(self) -> float:
+        seconds, self._aside_s = self._aside_s, 0.0
         return seconds
 
     def spoil(self) -> None:
@@ -342,16 +344,15 @@ class WorkerSubject:
             return
         if not self._apart:
             self._locate_sets()
-        ranges = sorted(
-            {
-                (address, extent)
-                for call in zip(done.addresses, done.extents, strict=True)
-                for place, (address, extent) in enumerate(zip(*call, strict=True))
-                if extent and place not in self._spared and self._in_sets(address, extent) is None
-            }
-        )
-        if any(extent > self._memory_bytes for _, extent in ranges):
+        named = {
+            (address, extent)
+            for call in zip(done.addresses, done.extents, strict=True)
+            for place, (address, extent) in enumerate(zip(*call, strict=True))
+            if extent and place not in self._spared
+        }
+        if any(extent > self._memory_bytes for _, extent in named):
             raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
+        ranges = [one for one in sorted(named) if self._in_sets(*one) is None]
         self._overwrite(ranges, self._chance.choice(_SPOILT))
 
     def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
@@ -540,7 +541,7 @@ class WorkerSubject:
         if not self._looked:
             self.rests()
         self._looked = False
-        self._awake_since = time.monotonic()
+        self._awake_since = time.monotonic(), self._freezer.used_ns
         self._freezer.resume()
 
     # ---- sharing -----------------------------------------------------------------------------------------------

@@ -223,8 +223,8 @@ class Attending(Frozen):
 class Done:
     """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
 
-    `extents` says, tensor by tensor, how many bytes of memory it reaches over, from its address on. A claim: of the calls
-    that are verified it has to be what their outputs are described as.
+    `extents` says, tensor by tensor, how many bytes of memory it reaches over, from its address on. A claim: of the
+    calls that are verified it has to be what their outputs are described as.
 
     `plain` has 64 bits per call of what its outputs hold beside tensors (`values.digest_of_plain`), so that no
     number can be worked out after the clock; 0 where there is none.

@@ -87,7 +87,7 @@ class FunctionSubject:
     def spare(self, places: frozenset[int]) -> None:
         self.spared = places
 
-    def awake_s(self) -> float:
+    def aside_s(self) -> float:
         return 0.0
 
     def survey(self, calls: Sequence[int]) -> None:
