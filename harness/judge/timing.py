@@ -5,8 +5,9 @@ the clock starts. Only now contents are copied to where the subject sees them, o
 the last cache is written over. The subject calls its model once per set, waits for its device and says *done*. Then
 everything of it is told to stop. On a device elements of every output are read after whatever it still had queued for
 them, and the clock stops; on the host it stops once every task rests. What is verified are those outputs, of the last
-call and of random ones, which are drawn now. A round that cannot be verified does not count. Rounds alternate ABBA, so
-that drift cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat.
+call and of random ones, which are drawn now. A round that cannot be verified does not count. What outputs
+lie in is then overwritten. Rounds alternate ABBA, so that drift cancels, and whose turn comes first is drawn. Contents
+and the order of the slots never repeat.
 
 The contents of a block of four rounds are what `get_inputs` draws, or one of the other kinds of the trials. Where a
 candidate is better on either sort than on the other by more than chance, what is stated is the worse one: it looks at
@@ -344,11 +345,12 @@ class _Turns:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
                 return
+            calls = self._chance.randint(2, min(STEPS, self.count))
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                self._clock.stepped(side, samples)
+                self._clock.stepped(side, samples, calls)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
         timing = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
@@ -705,17 +707,16 @@ class _Clock:
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
 
-    def stepped(self, side: Side, samples: Samples) -> None:
+    def stepped(self, side: Side, samples: Samples, calls: int) -> None:
         """A round on a host in which contents are shown call by call, each once the call before is done.
 
-        What is taken down is the median of its calls, without the last, in seconds. That one is held and verified; how
-        many there are nothing knows before.
+        What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
+        without the last. That one is held and verified; how many `calls` there are the side does not know before.
         """
-        while not self._stepped(side, samples):
+        while not self._stepped(side, samples, calls):
             pass
 
-    def _stepped(self, side: Side, samples: Samples) -> bool:
-        count = self._chance.randint(2, min(STEPS, side.sets.count))
+    def _stepped(self, side: Side, samples: Samples, count: int) -> bool:
         order = self._order(side)[:count]
         written = self._write(side, order, self._base)
         subject, seed = side.subject, self._chance.getrandbits(62)
@@ -738,7 +739,7 @@ class _Clock:
         subject.release()
         subject.freeze()
         if settled:
-            samples.round_s.append(median(seconds))
+            samples.round_s.append(median(seconds[1:] or seconds))
         return settled
 
     def paused(self, candidate: Side, reference: Side) -> bool:

@@ -234,8 +234,8 @@ class Done:
 
     It crosses the wire in a binary form, because nothing of it is parsed before everything of the worker's has
     stopped: the byte 0x01, `device_ms` (float64, NaN for None), the number of tensors of every call (u32), `plain` of
-    every call (u64), then all pointers (u64) and all extents (u64), little-endian. Of so many calls with so many tensors each it has exactly
-    one size.
+    every call (u64), then all pointers (u64) and all extents (u64), little-endian. Of so many calls with so many
+    tensors each it has exactly one size.
     """
 
     addresses: tuple[tuple[int, ...], ...]
