@@ -493,10 +493,7 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            if self._hardware.spoils_outputs and any(
-                leaf.elements and leaf.span * element_size(leaf.dtype) != extent
-                for leaf, extent in zip(tensors(output), self._done.extents[call], strict=True)
-            ):
+            if self._hardware.spoils_outputs and _extents(output) != self._done.extents[call]:
                 raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
@@ -729,6 +726,12 @@ def _as_described() -> Iterator[None]:
 
 def _overlap(one: Allocation, other: DeviceHandle) -> bool:
     return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _extents(output: Value) -> tuple[int, ...]:
+    """How many bytes of memory each tensor reaches over, as `Done` names it."""
+    with _as_described():
+        return tuple(leaf.span * element_size(leaf.dtype) if leaf.elements else 0 for leaf in tensors(output))
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:
