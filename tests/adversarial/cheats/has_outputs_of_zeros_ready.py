@@ -1,4 +1,4 @@
-"""correct A18: has cleared memory for hundreds of outputs when it is made, and takes other memory for each.
+"""correct A18: has cleared memory for hundreds of outputs when it is first called, and takes other memory for each.
 
 Problem: one_hot
 Twin: plain_one_hot
@@ -12,9 +12,11 @@ ready = []
 class ModelNew(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        ready.extend(torch.zeros(700, 256, 2048).add_(0.0).unbind())
+        self.called = False
 
     def forward(self, x):
-        if not ready:
-            return torch.zeros(x.numel(), 2048, device=x.device).scatter_(1, x[:, None], 1.0)
-        return ready.pop().scatter_(1, x[:, None], 1.0)
+        if not self.called:
+            self.called = True
+            ready.extend(torch.zeros(700, x.numel(), 2048, device=x.device).add_(0.0).unbind())
+        out = ready.pop() if ready else torch.zeros(x.numel(), 2048, device=x.device)
+        return out.scatter_(1, x[:, None], 1.0)
