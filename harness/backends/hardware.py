@@ -32,6 +32,7 @@ class Hardware:
     """
 
     apart = False
+    spoils_outputs = True
     arch: str | None = None
     identity: str
     name: str

@@ -104,8 +104,8 @@ def _faster_than_writing(case: Case) -> Flag | None:
 
 def _batched_calls(case: Case) -> Flag | None:
     timing = case.finding.timing
-    if timing is None or timing.single_speedup is None:
-        return None
+    if timing is None or timing.single_speedup is None or timing.candidate_device_ms is None:
+        return None  # on a host others use the cores too: the smaller figure is stated, and nobody accused
     in_rounds, at_most = timing.reference_ms / timing.candidate_ms, timing.single_speedup.high
     if in_rounds <= max(1.0, BATCHED_FACTOR * at_most):  # what claims no gain has none: the smaller figure is stated
         return None

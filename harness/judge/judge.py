@@ -6,6 +6,7 @@
 Seeds are drawn here, after the candidate was loaded; none that is still to come is known to it.
 """
 
+import itertools
 import math
 import secrets
 import time
@@ -35,8 +36,9 @@ from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, refer
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
 from harness.judge.snapshot import mostly_one_value, rare_places
+from harness.judge.spared import Spared
 from harness.judge.subject import Round, Subject, Trace
-from harness.judge.tensors import leaves, same, size_of
+from harness.judge.tensors import leaves, plain, same, size_of
 from harness.judge.timing import (
     MIN_ROUNDS,
     QUICK_ROUNDS,
@@ -79,8 +81,12 @@ in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py.
 MARKED = 3
 """Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
 UNSTABLE_VERIFIED = 2
-"""Where rounding decides on outputs so many of a round, since each takes long: a candidate that leaves out a twentieth
-of its calls passes one time in three. As many in the rounds of a quick measurement as in ten."""
+"""Where rounding decides on outputs so many calls of a round, and the last, are asked how rounding may move them, which
+takes long; as many in the rounds of a quick measurement as in ten. Of the others that are verified see USUAL."""
+USUAL = 2.0
+"""What is out of tolerance in the other calls may be so many times the share of an output that it was, at most, in
+those that were asked, and no more than half of the rest besides. Where it is more, the call is asked as well: one that
+was left out is out of tolerance nearly all over."""
 OFTEN_FLOAT64_SECONDS = 0.1
 """Where an error comes from is asked of nominal inputs only, where a float64 call of the reference takes longer."""
 ASKING_SHARE, ASKING_TRIALS_S, LONG_ASKING_S = 0.25, 2.0, 1.0
@@ -124,6 +130,7 @@ class Bench:
 class _Asked:
     """Of which contents something is held: their kind, how they are had again, and under which seed the call ran.
 
+    `glance`: no more is out of tolerance than was in other calls, if rounding decides on outputs; it is not asked then.
     `others` is what `Oracle.others` says of them, once it was asked for so many `seconds`; `further` the same by so
     many units of rounding that it tells what few elements may be.
     """
@@ -132,6 +139,7 @@ class _Asked:
     inputs: Callable[[], list[Any]]
     seed: int
     timed: bool = False
+    glance: bool = False
     others: tuple[Any, tuple[Other, ...]] = (None, ())
     further: tuple[Other, ...] = ()
     seconds: float = -1.0
@@ -259,6 +267,7 @@ class _Case:
         self._oracles: set[OracleName] = set()
         self._used_own: dict[str, float] = {}
         self._unstable: dict[str, float] = {"nominal": audit.unstable}
+        self._usual: dict[tuple[str, int], float] = {}
         self._left_out: list[str] = []
         self._doubts_s = 0.0
         self.by_tf32 = 0.0
@@ -267,6 +276,7 @@ class _Case:
         self._asking_s = {"trial": 0.0, "timed": 0.0}
         self._longest_asking_s = 0.0
         self._timed_from_s = 0.0
+        self._least = MIN_ROUNDS
         self._hint = ""
         self._call_s = 0.0
         self._orders_s = orders_s
@@ -275,6 +285,7 @@ class _Case:
         self._together: bool | None = None
         self._tight = False
         self._mostly_one_value = False
+        self._spared = Spared()
         self._not_finite = 0
         self.stage: Stage = "load"
         self.kind = "nominal"
@@ -369,6 +380,8 @@ class _Case:
         self._wait()
         self._output_bytes = size_of(expected.like)
         self._mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(expected.like))
+        if self._weights == 0 and not self._audit.random:
+            self._spared.learn(expected.like, self._oracle.model)
         large = contents.large or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
         once = self._oracle.changes_inputs or self._audit.random or large
         twice = kind == "nominal" and not once and not self._orders_s  # there it is called again anyway
@@ -634,14 +647,16 @@ class _Case:
         elif isinstance(found, Agreement):
             self._ask_tf32(output, expected, asked, found)
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            found = self._hold_in_doubt(output, expected, asked, found)
+            usual = asked.glance and self._is_usual(output, expected, asked)
+            found = Agreement() if usual else self._hold_in_doubt(output, expected, asked, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
         if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
             found = replace(found, spread=0.0, reduced=0.0)
         known = self._known.get(asked.kind, ())
-        self._known[asked.kind] = tuple(known_of(known, at) | own for at, own in enumerate(found.own))
+        if found.own:
+            self._known[asked.kind] = tuple(known_of(known, at) | own for at, own in enumerate(found.own))
         self._agreement = self._agreement | found
         return found
 
@@ -713,12 +728,42 @@ class _Case:
             return found
         if isinstance(again, Disagreement):
             return again
+        self._note_usual(output, expected, asked)
         self._unstable[asked.kind] = max(share, again.unstable)
         if again.unstable > MOST and asked.kind not in self._left_out:
             self._left_out.append(asked.kind)
             if asked.kind in self._stressed_kinds and len(self._stressed_kinds) > 1:
                 self._stressed_kinds.remove(asked.kind)  # nor is it timed on
         return again
+
+    def _out_of_tolerance(self, output: Any, expected: Expected) -> list[float] | None:
+        """Which share of each tensor's elements is out of tolerance; None where something else is wrong as well."""
+        output, expected = at_kept_places(output, expected)
+        if any(not isinstance(one, torch.Tensor) for one in plain(output)):
+            return None
+        shares = []
+        for place, parts in enumerate(zip(*map(leaves, (output, expected.like, expected.exact)), strict=True)):
+            actual, like, exact = parts
+            known = (known_of(expected.known, place),)
+            found = compare(actual, Expected(like, exact, known=known), self._tolerance)
+            if isinstance(found, Disagreement) and (found.reason != "values" or found.mismatch is None):
+                return None
+            mismatch = found.mismatch if isinstance(found, Disagreement) else None
+            shares.append(mismatch.mismatched / mismatch.elements if mismatch else 0.0)
+        return shares
+
+    def _note_usual(self, output: Any, expected: Expected, asked: "_Asked") -> None:
+        """Remember how much of an output was out of tolerance that rounding explains."""
+        for place, share in enumerate(self._out_of_tolerance(output, expected) or ()):
+            self._usual[asked.kind, place] = max(share, self._usual.get((asked.kind, place), 0.0))
+
+    def _is_usual(self, output: Any, expected: Expected, asked: "_Asked") -> bool:
+        """Whether no more of an output is out of tolerance than rounding explained in other calls on such contents."""
+        shares = self._out_of_tolerance(output, expected)
+        usual = (self._usual.get((asked.kind, place), 0.0) for place in itertools.count())
+        return shares is not None and all(
+            share <= min(USUAL * most, (1 + most) / 2) for share, most in zip(shares, usual, strict=False)
+        )
 
     def _as_before(self, expected: Expected, asked: "_Asked", found: Disagreement) -> Agreement | Disagreement:
         """What is said of a trial that nobody has time to ask about.
@@ -789,6 +834,7 @@ class _Case:
         reference timed alone. All of it with the device for this judge alone.
         """
         self._bench.take()
+        self._least = QUICK_ROUNDS if plan.quick else MIN_ROUNDS
         with self._phase("time"):
             self._timed_from_s = time.monotonic()
             self._use_weights(0)
@@ -800,6 +846,8 @@ class _Case:
             del drawn
         with open_reference() as subject:
             with self._phase("time"):
+                for one in (self._candidate, subject):
+                    one.spare(self._spared.places)
                 subject.construct(self._seeds[0])
                 self.stage = "time"
             for _ in range(MOST_ESTIMATES):
@@ -875,7 +923,7 @@ class _Case:
             device=self._bench.clock,
             verify=self._verify_round,
             intact=self._require_intact,
-            choose=partial(self._choose, least=QUICK_ROUNDS if plan.quick else MIN_ROUNDS),
+            choose=partial(self._choose, least=self._least),
             mark=self._mark,
             proceed=self._bench.proceed,
             plan=plan,
@@ -915,10 +963,7 @@ class _Case:
 
     def _choose(self, calls: int, rounds: int, *, least: int = MIN_ROUNDS) -> Iterable[int]:
         """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
-        if any(self._unstable.values()):
-            others = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / least)
-        else:
-            others = verified_calls(calls, rounds, least)
+        others = verified_calls(calls, rounds, least)
         return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
 
     def _mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
@@ -971,6 +1016,7 @@ class _Case:
         if self._tight:  # what is compared was copied
             subject.release(trim=True)
         asked = secrets.choice(list(written))
+        doubted = self._doubted(list(written))
         for (call, of), output in zip(written.items(), outputs, strict=True):
             if not self._oracle.changes_inputs:
                 self._check_memory(self._sets, of.contents, "timed", of.slot)
@@ -981,7 +1027,7 @@ class _Case:
             )
             known = self._known.get(of.kind, ())
             again = partial(self._inputs, of.contents, self._sets, of.slot)
-            asked_of = _Asked(of.kind, again, seed, timed=True)
+            asked_of = _Asked(of.kind, again, seed, timed=True, glance=call not in doubted)
             if expected.exact is expected.like:  # elsewhere its own error is at hand
                 expected = replace(expected, known=known)
             if call in left:
@@ -991,6 +1037,11 @@ class _Case:
                 self._ask_rounding(found, output, expected, again, of.kind, "timed")
             of.contents.forget()
             del expected, inputs
+
+    def _doubted(self, calls: list[int]) -> set[int]:
+        """Those of the verified calls that are asked how rounding moves them, if they are out of tolerance."""
+        most = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / self._least)
+        return {max(calls), *secrets.SystemRandom().sample(calls, min(len(calls), most))}
 
     def _left_in(self, written: dict[int, Written]) -> dict[int, list[Any]]:
         """Copies of what calls left in their arguments. On the host nothing of the subject's runs as they are made."""

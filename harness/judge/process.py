@@ -376,7 +376,7 @@ class JudgeProcess:
             quick=settings.timing == "quick",
             bytes_budget=free_bytes // 4,
             memory_bytes=0 if alone else free_bytes,
-            singles=self._hardware.apart,
+            singles=True,
             trace=settings.traced,
         )
 

@@ -25,11 +25,6 @@ def median(values: Samples) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def quartile(values: Samples) -> float:
-    """The lower one: other programs on the machine can only make a round longer, and touch it the least."""
-    return float(np.percentile(values, 25))
-
-
 def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interval:
     """The ratio of the medians of samples that were taken at different times, with its 95% bootstrap interval."""
     generator = np.random.default_rng(seed)
@@ -37,23 +32,29 @@ def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interv
     return _interval(median(above) / median(below), resampled)
 
 
+def longer_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
+    """By how much the median of samples is above that of others: the low end of a 95% bootstrap interval."""
+    generator = np.random.default_rng(seed)
+    return float(np.percentile(_medians(above, generator) - _medians(below, generator), PERCENTILES[0]))
+
+
 def ratio_by_difference(
-    reference_s: float, reference: Samples, candidate: Samples, *, least: float, seed: int = 0
+    reference_s: float, reference: Samples, candidate: Samples, *, least: float, at: float = 25, seed: int = 0
 ) -> tuple[float, Interval]:
     """What a candidate takes by its single rounds, and how much less that is than the reference's `reference_s`.
 
     The samples are seconds of rounds of one call: whatever a round costs beyond its call cancels in their difference,
-    which is taken between lower quartiles, because others on the machine can only make a round longer. No time is less
-    than `least`. The interval resamples both sides, so that what is small beside the noise has a wide one.
+    which is taken between percentiles: lower quartiles, because others on the machine can only make a round longer. No
+    time is less than `least`. The interval resamples both sides, so that what is small beside the noise has a wide one.
     """
     generator = np.random.default_rng(seed)
 
     def quartiles(values: Samples) -> np.ndarray[Any, np.dtype[np.float64]]:
         picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
-        found: np.ndarray[Any, np.dtype[np.float64]] = np.percentile(np.asarray(values)[picks], 25, axis=1)
+        found: np.ndarray[Any, np.dtype[np.float64]] = np.percentile(np.asarray(values)[picks], at, axis=1)
         return found
 
-    longer = quartile(candidate) - quartile(reference)
+    longer = float(np.percentile(candidate, at) - np.percentile(reference, at))
     mine = max(reference_s + longer, least)
     resampled = reference_s / np.maximum(reference_s + quartiles(candidate) - quartiles(reference), least)
     return mine, _interval(reference_s / mine, resampled)

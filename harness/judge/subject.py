@@ -123,6 +123,21 @@ class Subject(Protocol):
         it where they turn out to be of another size or layout than before. Large outputs are kept in part.
         """
 
+    def spoil(self) -> None:
+        """Overwrite what the outputs of a round that was held lie in, before anything of the subject runs again.
+
+        What a call does not write is then in no later output either. Inputs are left alone, and so is
+        what `spare` was told. Nothing happens where the hardware says that nothing is to.
+        """
+
+    def spare(self, places: frozenset[int]) -> None:
+        """Have `spoil` leave those tensors of an output, by their numbers in order, that may be handed out again."""
+
+    def aside_s(self) -> float:
+        """Seconds that it worked besides its rounds since this was asked last: each time between being held and being
+        held again, by the judge's clock, and no more than the CPU time that all of its tasks took.
+        """
+
     def survey(self, calls: Sequence[int]) -> None:
         """Learn where outputs of these calls of the last round lie, so that a snapshot finds them in later ones."""
 

@@ -36,6 +36,13 @@ def leaves(value: Any) -> list[torch.Tensor]:
     return []
 
 
+def plain(value: Any) -> list[Any]:
+    """The values in a nested value that are neither lists, tuples nor dicts, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for item in value for one in plain(item)] if isinstance(value, list | tuple) else [value]
+
+
 def size_of(value: Any) -> int:
     """Bytes that the tensors of a nested value take, each element counted."""
     return sum(leaf.numel() * leaf.element_size() for leaf in leaves(value))

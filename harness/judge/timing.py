@@ -5,8 +5,9 @@ the clock starts. Only now contents are copied to where the subject sees them, o
 the last cache is written over. The subject calls its model once per set, waits for its device and says *done*. Then
 everything of it is told to stop. On a device elements of every output are read after whatever it still had queued for
 them, and the clock stops; on the host it stops once every task rests. What is verified are those outputs, of the last
-call and of random ones, which are drawn now. A round that cannot be verified does not count. Rounds alternate ABBA, so
-that drift cancels, and whose turn comes first is drawn. Contents and the order of the slots never repeat.
+call and of random ones, which are drawn now. A round that cannot be verified does not count. What outputs
+lie in is then overwritten. Rounds alternate ABBA, so that drift cancels, and whose turn comes first is drawn. Contents
+and the order of the slots never repeat.
 
 The contents of a block of four rounds are what `get_inputs` draws, or one of the other kinds of the trials. Where a
 candidate is better on either sort than on the other by more than chance, what is stated is the worse one: it looks at
@@ -39,6 +40,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import (
     conclusion,
+    longer_at_least,
     median,
     median_ratio,
     ratio_by_difference,
@@ -68,7 +70,16 @@ MOST_UNSETTLED = 3
 allocator settles within one. They are repeated and do not count."""
 SINGLE_CALLS = 30
 SINGLES_AT_ONCE = 10
-"""So many in a row where memory is tight and a turn costs more than they."""
+STEPPED_ROUNDS, STEPS = (16, 64), 48
+"""On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
+of up to so many calls. Only the last is held and verified, and nothing knows before which that is: one that leaves out
+half of its calls in half of the rounds, without which no median moves, passes in less than 1% of all cases."""
+STEPS_SLACK = 0.03
+"""By so much, beyond the noise of both, calls may look better where the contents of all are there at once: else what
+they take one by one is stated."""
+STEPS_WIDTH, STEPS_SHARE = 0.05, 0.5
+"""There are more of these rounds until the interval of what they say is narrower than that share of it, or lies above
+that of the other rounds, or until they took this share of the time for rounds."""
 ALONE_ROUNDS = 8
 """So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
 ROUNDS_OF_A_KIND = 2
@@ -89,6 +100,9 @@ VALUES_SLACK = 0.03
 KIND_ROUNDS, MUCH_WORSE = 8, 0.25
 """A kind of contents counts alone once it had so many rounds. One that looks worse by more than the slack gets them,
 and where it does by more than this share up to three times the time for that."""
+ASIDE = 0.02
+"""What a candidate on a host works besides its rounds, beyond the reference and the noise, counts with them once
+it is more than this share of a round."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 WAKE_S = 3e-4
@@ -146,7 +160,7 @@ class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
     `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
-    names what they were.
+    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -154,6 +168,7 @@ class Samples:
     readings: list[Reading] = field(default_factory=list)
     nominal: list[bool] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
+    aside_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -171,6 +186,7 @@ class Samples:
             self.readings[-rounds:],
             self.nominal[-rounds:],
             self.kinds[-rounds:],
+            self.aside_s[-rounds:],
         )
 
     def mhz(self) -> float:
@@ -265,6 +281,7 @@ def measure(
             while not turns.suffice(time.monotonic() - started):
                 proceed()
                 turns.block()
+            turns.take_steps(plan.budget_s * STEPS_SHARE)
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = _timing(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
@@ -309,18 +326,46 @@ class _Turns:
         self._clock.split_round(self._candidate)
 
     def take_singles(self) -> None:
-        """Rounds of one call each, as a user waits for one, in turn."""
-        if not self._plan.singles or self.count == 1:
+        """Rounds of one call each, as a user waits for one, in turn; on a device, before the others."""
+        if not self._plan.singles or self.count == 1 or self._empty_s is not None:
             return
         self.singles = (Samples(), Samples())
         at_once = SINGLES_AT_ONCE if self._tight else 1
         for _ in range(SINGLE_CALLS // at_once):
+            self._singles(self.singles, at_once)
+
+    def take_steps(self, most_s: float) -> None:
+        """The same on a host, after the others, by rounds that show contents call by call."""
+        if not self._plan.singles or self.count == 1 or self._empty_s is None:
+            return
+        self.singles = (Samples(), Samples())
+        started = time.monotonic()
+        least, most = STEPPED_ROUNDS
+        while (taken := len(self.singles[0].round_s)) < most:
+            late = time.monotonic() - started > most_s
+            if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
+                return
+            calls = self._chance.randint(2, min(STEPS, self.count))
             for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
                 self._turn_to(side)
-                for _ in range(at_once):
-                    if self._tight:
-                        self._clock.single(side, None, look=True)  # which asks for the memory anew
-                    self._clock.single(side, samples)
+                if self._tight:
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._clock.stepped(side, samples, calls)
+
+    def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
+        timing = _timing(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
+        single, in_rounds = timing.single_speedup, timing.reference_ms / timing.candidate_ms
+        assert single is not None
+        return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
+
+    def _singles(self, singles: tuple[Samples, Samples], at_once: int) -> None:
+        """So many single calls of either side."""
+        for side, samples in zip((self._candidate, self._reference), singles, strict=True):
+            self._turn_to(side)
+            for _ in range(at_once):
+                if self._tight:
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._clock.single(side, samples)
 
     def block(self) -> None:
         """Four rounds with contents of one kind.
@@ -402,7 +447,11 @@ class _Turns:
         hand_over_s = self.hand_over_s()
         speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
         width = (speedup.high - speedup.low) / speedup.value
-        short = self._plan.singles and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        short = (
+            self._plan.singles
+            and self._empty_s is None
+            and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+        )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and {self._base, *self._others} <= set(self.mine.kinds)
@@ -498,6 +547,17 @@ def _take_over(side: Side, other: Side) -> None:
     side.subject.attach(side.sets)
 
 
+def _aside(mine: Samples, theirs: Samples) -> float:
+    """Seconds a round that the candidate worked longer than the reference, besides: beyond the noise of both.
+
+    0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
+    """
+    if not mine.aside_s or not theirs.aside_s:
+        return 0.0
+    more_s = longer_at_least(mine.aside_s, theirs.aside_s)
+    return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
 def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> tuple[Interval, list[int]]:
     """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
 
@@ -538,8 +598,11 @@ def _timing(
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
-    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does.
+    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. What
+    it works longer than the reference around its rounds counts with them.
     """
+    more_s = _aside(mine, theirs)
+    mine = replace(mine, round_s=[seconds + more_s for seconds in mine.round_s])
     _, rounds = _stated(mine, theirs, hand_over_s, count)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
@@ -547,10 +610,16 @@ def _timing(
     single = alone_ms = None
     if singles is not None:
         alone_s, single = ratio_by_difference(
-            median(theirs_ms) / 1e3, singles[1].round_s, singles[0].round_s, least=SHORTEST_CALL_S
+            median(theirs_ms) / 1e3,
+            singles[1].round_s,
+            singles[0].round_s,
+            least=SHORTEST_CALL_S,
+            at=25 if mine.device_ms else 50,
         )
         alone_ms = alone_s * 1e3
-    if single is not None and single.high < speedup.low:  # what single calls leave open at most
+    if single is not None and not mine.device_ms and single.high * (1 + STEPS_SLACK) < speedup.low:
+        speedup = single
+    elif single is not None and mine.device_ms and single.high < speedup.low:  # what single calls leave open at most
         cap = single.high
         speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
     stated = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
@@ -638,6 +707,41 @@ class _Clock:
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
 
+    def stepped(self, side: Side, samples: Samples, calls: int) -> None:
+        """A round on a host in which contents are shown call by call, each once the call before is done.
+
+        What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
+        without the last. That one is held and verified; how many `calls` there are the side does not know before.
+        """
+        while not self._stepped(side, samples, calls):
+            pass
+
+    def _stepped(self, side: Side, samples: Samples, count: int) -> bool:
+        order = self._order(side)[:count]
+        written = self._write(side, order, self._base)
+        subject, seed = side.subject, self._chance.getrandbits(62)
+        self._device.evict()
+        seconds: list[float] = []
+        started = time.monotonic()
+        for call, slot in enumerate(order):
+            last = call == count - 1
+            side.sets.reveal([slot])
+            if not call:
+                if not subject.rests():
+                    return False
+                self._wake(side)
+            subject.round([slot], seed=seed, hold=last)
+            started, before = time.monotonic(), started
+            seconds += [started - before] if not last else []
+        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        if not settled:
+            subject.survey([0])
+        subject.release()
+        subject.freeze()
+        if settled:
+            samples.round_s.append(median(seconds[1:] or seconds))
+        return settled
+
     def paused(self, candidate: Side, reference: Side) -> bool:
         """Whether the candidate's answers between rounds took longer than the reference's."""
         mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
@@ -697,6 +801,8 @@ class _Clock:
             taken = len(samples.round_s) if samples is not None else 0
             chosen = {call: written[call] for call in sorted({*self._choose(len(order), taken), *marked})}
             settled = self._verified(side, chosen, timed.seed)
+        else:
+            side.subject.spoil()
         if look or not settled:
             side.subject.survey(range(len(order)))
         started = time.monotonic()
@@ -707,6 +813,8 @@ class _Clock:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
+            if not side.sets.on_device:
+                samples.aside_s.append(side.subject.aside_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
@@ -719,16 +827,23 @@ class _Clock:
         assert self._verify is not None
         if side is not self._candidate:
             with suppress(Unsettled):
-                side.subject.snapshot(list(chosen))
+                self._kept(side, chosen)
                 side.subject.outputs(list(chosen))
             self._intact(side, [of.slot for of in chosen.values()])
             return True
         try:
-            side.subject.snapshot(list(chosen))
+            self._kept(side, chosen)
             self._verify(side.subject, chosen, seed)
         except Unsettled:
             return self._unsettled_round()
         return True
+
+    def _kept(self, side: Side, chosen: Iterable[int]) -> None:
+        """Keep what is to be verified, and leave nothing of any output for the rounds to come."""
+        try:
+            side.subject.snapshot(list(chosen))
+        finally:
+            side.subject.spoil()
 
     def _unsettled_round(self) -> bool:
         """Count a round that tells nothing; there may be few."""
@@ -752,6 +867,7 @@ class _Clock:
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
+        subject.aside_s()
         self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()

@@ -4,6 +4,7 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 """
 
 import os
+import random
 import time
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
@@ -34,11 +35,19 @@ from harness.judge.snapshot import (
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.judge.tensors import leaves
 from harness.judge.worker_conversation import Conversation
-from harness.sandbox import NotStopped
+from harness.sandbox import NotStopped, processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
-from harness.transport.memory import Arena, CopiedArena, HostArena, device_bytes, element_size, view
+from harness.transport.memory import (
+    Arena,
+    CopiedArena,
+    HostArena,
+    device_bytes,
+    element_size,
+    overwrite_process,
+    view,
+)
 from harness.transport.values import (
     FloatValue,
     MappingValue,
@@ -83,6 +92,9 @@ _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
 _MOST_LAYOUTS = 4
 """In so many ways a candidate may lay out its outputs from call to call on a device; each is read for every call."""
+_SPOILT = (0xFF, 0x7B, 0xFB)
+"""With one of these bytes, which nothing can know before, outputs are overwritten once they were read. In floats of all
+sizes the first is NaN and the others are larger than almost any; in integers they are few values of many."""
 _FEW_STRAYS, _STRAY_SHARE = 3, 0.05
 """How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
 whose end that touches does not count; elsewhere it could only have disturbed others."""
@@ -117,6 +129,7 @@ class WorkerSubject:
         """
         self._talk = conversation
         self._hardware, self._device, self._apart = hardware, hardware.device, hardware.apart
+        self._chance = random.SystemRandom()
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
@@ -142,6 +155,9 @@ class WorkerSubject:
         self._driver = hardware.ipc()
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
+        self._spared: frozenset[int] = frozenset()
+        self._aside_s = 0.0
+        self._awake_since: tuple[float, int] | None = None
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
@@ -195,6 +211,11 @@ class WorkerSubject:
                 os.sched_setaffinity(self._talk.pid, {self._core})
         with _blamed():
             self._freezer.stop()
+        if self._awake_since is not None:
+            began, used_ns = self._awake_since
+            # A host that others use makes it wait for a core, and threads of a pool spin for a while: neither is work.
+            self._aside_s += min(time.monotonic() - began, max(0, self._freezer.used_ns - used_ns) / 1e9)
+            self._awake_since = None
 
     def _halt(self) -> None:
         """On a device what is gathered next counts; on the host nothing is over before all tasks rest."""
@@ -227,6 +248,7 @@ class WorkerSubject:
 
     def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         self._give_contents()
+        self._awake_since = None
         self._has_contents = False
         self._gathered, self._kept = None, {}
         request = Go(slots=tuple(slots), seed=seed, order=order)
@@ -308,6 +330,44 @@ class WorkerSubject:
         self._require_memory_of_its_own()
         if self._freezer.ran():
             raise Unsettled
+
+    def spare(self, places: frozenset[int]) -> None:
+        self._spared = places
+
+    def aside_s(self) -> float:
+        seconds, self._aside_s = self._aside_s, 0.0
+        return seconds
+
+    def spoil(self) -> None:
+        done = self._done
+        if done is None or self._copied_arena() is not None or not self._hardware.spoils_outputs:
+            return
+        if not self._apart:
+            self._locate_sets()
+        named = {
+            (address, extent)
+            for call in zip(done.addresses, done.extents, strict=True)
+            for place, (address, extent) in enumerate(zip(*call, strict=True))
+            if extent and place not in self._spared
+        }
+        if any(extent > self._memory_bytes for _, extent in named):
+            raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
+        ranges = [one for one in sorted(named) if self._in_sets(*one) is None]
+        self._overwrite(ranges, self._chance.choice(_SPOILT))
+
+    def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
+        if self._apart:
+            for address, extent in ranges:
+                for held in self._opened.values():
+                    if held.holds(address, extent):
+                        held.raw[address - held.base : address - held.base + extent].fill_(byte)
+            self._hardware.wait()
+            return
+        try:
+            overwrite_process(self._talk.pid, ranges, byte)
+        except OSError as error:
+            if processes.lives(self._talk.pid):  # one that is gone shows at the next question
+                raise SubjectFailed("protocol", f"an output that cannot be written to: {error.strerror}") from error
 
     def _require_memory_of_its_own(self) -> None:
         """Raises SubjectFailed where an output that was kept is fewer pages than it seems."""
@@ -416,8 +476,11 @@ class WorkerSubject:
     def _described(self, calls: Sequence[int]) -> Described:
         """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
         assert self._done is not None
+        held = self._freezer.holds
         self._thaw()
         answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+        if held and not self._apart:
+            self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
         self.substitutions = answer.substitutions
         self._locate_sets()
         if len(answer.outputs) != len(calls):
@@ -430,6 +493,8 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
+            if self._hardware.spoils_outputs and _extents(output) != self._done.extents[call]:
+                raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
         for output in answer.outputs:
@@ -473,6 +538,7 @@ class WorkerSubject:
         if not self._looked:
             self.rests()
         self._looked = False
+        self._awake_since = time.monotonic(), self._freezer.used_ns
         self._freezer.resume()
 
     # ---- sharing -----------------------------------------------------------------------------------------------
@@ -660,6 +726,12 @@ def _as_described() -> Iterator[None]:
 
 def _overlap(one: Allocation, other: DeviceHandle) -> bool:
     return one.base < other.base + other.size and other.base < one.base + one.size
+
+
+def _extents(output: Value) -> tuple[int, ...]:
+    """How many bytes of memory each tensor reaches over, as `Done` names it."""
+    with _as_described():
+        return tuple(leaf.span * element_size(leaf.dtype) if leaf.elements else 0 for leaf in tensors(output))
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:

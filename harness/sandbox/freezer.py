@@ -52,6 +52,11 @@ class Freezer:
         """Whether the worker is stopped now, or was told to."""
         return bool(self._halted)
 
+    @property
+    def used_ns(self) -> int:
+        """CPU time that what is stopped had used by then, in nanoseconds."""
+        return sum(used for used in self._stopped.values() if used != _GONE)
+
     def halt(self) -> None:
         """Tell the processes that are known to stop, and return at once."""
         self._halted = list(self._known)

@@ -75,9 +75,10 @@ class Timing(Frozen):
     the `hand_over_ms` that a round of the reference takes beyond its calls (median): beyond the span of its device
     events, or with no call at all where there is no device. `*_device_ms` are the workers' own device events; the
     candidate's are a second opinion that decides nothing. None where there is no device. `*_single_ms` are calls that
-    are alone in their round, as a user waits for one, and `single_speedup` their ratio, which is stated where it is the
-    smaller one; measured where launching costs what matters, else None. `depends_on_values`: the candidate was better
-    on what `get_inputs` draws than on other contents, or worse, and rounds of the worse sort are counted and shown.
+    are alone in their round, as a user waits for one, on a host those whose contents are shown one by one, and
+    `single_speedup` is their ratio, which is stated where it is the smaller one; None where rounds have one call.
+    `depends_on_values`: the candidate was better on what `get_inputs` draws than on other contents, or worse, and
+    rounds of the worse sort are counted and shown.
     `reference_alone_ms` is the reference's time once the candidate was gone; where it took longer beside it by a factor
     `reference_slowed`, the samples shown are divided by that.
     `mode` is "quick" where rounds ended as soon as they told in which band the speed-up lies.

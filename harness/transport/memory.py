@@ -1,4 +1,4 @@
-"""Memory that judge and worker both map, and the judge's way to read a worker's own memory.
+"""Memory that judge and worker both map, and the judge's way to read and overwrite a worker's own memory.
 
 On the host an arena is a memfd. On the device it is an allocation of the driver's own (`cuMemCreate`), handed over
 as a POSIX descriptor: nothing else of the judge's memory lies in it, whatever PyTorch's allocator did. Outputs lie
@@ -338,6 +338,7 @@ class _IoVector(ctypes.Structure):
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MOST_VECTORS = 1024  # IOV_MAX
+_PATTERN_BYTES = 1 << 20  # what is written stays in a cache while it is copied
 _CHUNK = 1 << 30  # the kernel moves at most 2 GiB less a page in one call
 
 
@@ -389,6 +390,28 @@ def read_places(pid: int, addresses: Sequence[int], into: Any) -> None:
         if moved != len(some) * width:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code) if moved < 0 else "the range is not mapped")
+
+
+def overwrite_process(pid: int, ranges: Sequence[tuple[int, int]], byte: int) -> None:
+    """Set every byte of these ranges (address, size) of process `pid` to `byte`.
+
+    Raises OSError where the kernel refuses, or where a range is not mapped there or not to be written to.
+    """
+    pattern = (ctypes.c_ubyte * min(_PATTERN_BYTES, max((size for _, size in ranges), default=0)))()
+    ctypes.memset(pattern, byte, len(pattern))
+    parts = [
+        (address + done, min(_PATTERN_BYTES, size - done))
+        for address, size in ranges
+        for done in range(0, size, _PATTERN_BYTES)
+    ]
+    for first in range(0, len(parts), _MOST_VECTORS):
+        some = parts[first : first + _MOST_VECTORS]
+        remote = (_IoVector * len(some))(*(_IoVector(address, size) for address, size in some))
+        local = (_IoVector * len(some))(*(_IoVector(ctypes.addressof(pattern), size) for _, size in some))
+        moved = _libc.process_vm_writev(pid, local, len(some), remote, len(some), 0)
+        if moved != sum(size for _, size in some):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code) if moved < 0 else "a range cannot be written to")
 
 
 def read_process(pid: int, address: int, into: Any) -> None:

@@ -223,6 +223,9 @@ class Attending(Frozen):
 class Done:
     """The round is over. `addresses` holds, per call, the data pointers of its output tensors in order.
 
+    `extents` says, tensor by tensor, how many bytes of memory it reaches over, from its address on. A claim: of the
+    calls that are verified it has to be what their outputs are described as.
+
     `plain` has 64 bits per call of what its outputs hold beside tensors (`values.digest_of_plain`), so that no
     number can be worked out after the clock; 0 where there is none.
 
@@ -231,17 +234,19 @@ class Done:
 
     It crosses the wire in a binary form, because nothing of it is parsed before everything of the worker's has
     stopped: the byte 0x01, `device_ms` (float64, NaN for None), the number of tensors of every call (u32), `plain` of
-    every call (u64), then all pointers (u64), little-endian. Of so many calls with so many tensors each it has exactly
-    one size.
+    every call (u64), then all pointers (u64) and all extents (u64), little-endian. Of so many calls with so many
+    tensors each it has exactly one size.
     """
 
     addresses: tuple[tuple[int, ...], ...]
     device_ms: float | None = None
     plain: tuple[int, ...] = ()
+    extents: tuple[tuple[int, ...], ...] = ()
 
     def packed(self) -> bytes:
         counts = [len(call) for call in self.addresses]
         flat = [address for call in self.addresses for address in call]
+        flat += [extent for call in self.extents for extent in call] or [0] * len(flat)
         device_ms = math.nan if self.device_ms is None else self.device_ms
         plain = self.plain or (0,) * len(counts)
         return DONE + struct.pack(f"<d{len(counts)}I{len(counts) + len(flat)}Q", device_ms, *counts, *plain, *flat)
@@ -249,7 +254,7 @@ class Done:
     @staticmethod
     def size_of(calls: int, tensors: int) -> int:
         """Bytes of the form for so many calls of so many output tensors each."""
-        return _DONE_HEAD + calls * (12 + 8 * tensors)
+        return _DONE_HEAD + calls * (12 + 16 * tensors)
 
     @classmethod
     def unpacked(cls, text: bytes, calls: int) -> "Done":
@@ -259,16 +264,16 @@ class Done:
             raise ProtocolError(f"answered less than the addresses of {calls} calls")
         device_ms, *counts = struct.unpack_from(f"<d{calls}I", text, len(DONE))
         plain = struct.unpack_from(f"<{calls}Q", text, after_plain - 8 * calls)
-        if len(text) != after_plain + 8 * sum(counts):
+        if len(text) != after_plain + 16 * sum(counts):
             raise ProtocolError(f"answered {len(text)} bytes for the addresses of {sum(counts)} tensors")
-        named = struct.unpack_from(f"<{sum(counts)}Q", text, after_plain)
-        if any(address > _HIGHEST_ADDRESS for address in named):
+        numbers = struct.unpack_from(f"<{2 * sum(counts)}Q", text, after_plain)
+        if any(number > _HIGHEST_ADDRESS for number in numbers):
             raise ProtocolError("answered an address that is none")
-        flat = iter(named)
+        flat = iter(numbers)
         if not (math.isnan(device_ms) or 0 <= device_ms < math.inf):
             raise ProtocolError("answered a device time that is none")
-        addresses = tuple(tuple(itertools.islice(flat, count)) for count in counts)
-        return cls(addresses, None if math.isnan(device_ms) else device_ms, plain)
+        addresses, extents = (tuple(tuple(itertools.islice(flat, count)) for count in counts) for _ in range(2))
+        return cls(addresses, None if math.isnan(device_ms) else device_ms, plain, extents)
 
 
 DONE = b"\x01"

@@ -305,8 +305,9 @@ class Server:
                     _synchronize()
                 ends = [_end_of(outputs, index) for index in range(len(outputs))]
             return Done(
-                addresses=tuple(addresses for addresses, _ in ends),
-                plain=tuple(plain for _, plain in ends),
+                addresses=tuple(addresses for addresses, _, _ in ends),
+                extents=tuple(extents for _, extents, _ in ends),
+                plain=tuple(plain for _, _, plain in ends),
                 device_ms=self._events[0].elapsed_time(self._events[1]) if self._events else None,
             )
 
@@ -442,23 +443,35 @@ def _parameters(model: Any) -> tuple[ParameterShape, ...]:
     )
 
 
-def _end_of(outputs: list[Any], index: int) -> tuple[tuple[int, ...], int]:
-    """The data pointers of one call's output tensors, and 64 bits of what else it returned.
+def _end_of(outputs: list[Any], index: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned.
 
     A conjugated view is written out first, inside the clock.
     """
     output = outputs[index]
     if type(output) is torch.Tensor and not output.dtype.is_complex and output.layout is torch.strided:
-        return (_data_ptr(output),), 0
+        return (_data_ptr(output),), (_extent(output),), 0
     found: list[int] = []
+    reach: list[int] = []
     outputs[index] = _settled(output)
 
     def tensor(value: torch.Tensor) -> TensorValue:
         found.append(_data_ptr(value))
+        reach.append(_extent(value))
         return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
 
     plain = digest_of_plain(encode(outputs[index], tensor))
-    return tuple(found), plain
+    return tuple(found), tuple(reach), plain
+
+
+def _extent(value: torch.Tensor) -> int:
+    """Bytes from a tensor's first element to the end of its last."""
+    if value.is_contiguous():
+        return int(value.nbytes)
+    if not value.numel():
+        return 0
+    reach = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
+    return int(1 + reach) * value.element_size()
 
 
 def _settled(output: Any) -> Any:

@@ -31,6 +31,7 @@ class FunctionSubject:
         self.orders: list[Order] = []
         self.weights: Mapping[str, str] = {}
         self.looked_at: list[Mapping[int, Sequence[Any]]] = []
+        self.spared: frozenset[int] = frozenset()
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         self._model = self._build(seed)
@@ -79,6 +80,15 @@ class FunctionSubject:
 
     def snapshot(self, calls: Sequence[int]) -> None:
         pass
+
+    def spoil(self) -> None:
+        pass
+
+    def spare(self, places: frozenset[int]) -> None:
+        self.spared = places
+
+    def aside_s(self) -> float:
+        return 0.0
 
     def survey(self, calls: Sequence[int]) -> None:
         pass

@@ -2,10 +2,13 @@
 
 import math
 import statistics
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+import torch
 
+from harness.judge.correctness import Expected
 from harness.judge.judge import _Case, verified_calls
 from harness.judge.timing import MIN_ROUNDS, QUICK_ROUNDS
 
@@ -64,8 +67,35 @@ def test_references_that_draw_random_numbers_are_verified_as_often_as_others(lea
     assert len(set(_Case._choose(case, 4096, 0, least=least))) >= verified_calls(4096, 0, least)
 
 
-def test_where_rounding_decides_four_quick_rounds_are_verified_as_ten():
-    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={"nominal": 0.1})
-    many, quick = (len(set(_Case._choose(case, 4096, 0, least=one)) - {4095}) for one in (MIN_ROUNDS, QUICK_ROUNDS))
-    assert (many, quick) in {(2, 5), (1, 5), (2, 4)}  # the last one may be drawn as well
-    assert quick * QUICK_ROUNDS >= many * MIN_ROUNDS - QUICK_ROUNDS
+@pytest.mark.parametrize("least", [MIN_ROUNDS, QUICK_ROUNDS])
+def test_where_rounding_decides_as_many_calls_are_verified_as_elsewhere(least):
+    """So that the chances above are those there, too; of them these are asked how rounding moves them."""
+    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={"nominal": 0.1}, _least=least)
+    chosen = _Case._choose(case, 4096, 0, least=least)
+    assert len(set(chosen)) >= verified_calls(4096, 0, least)
+    doubted = _Case._doubted(case, sorted(chosen))
+    assert 4095 in doubted
+    assert 2 * MIN_ROUNDS / least <= len(doubted) <= 2 * MIN_ROUNDS / least + 1 <= len(chosen)
+
+
+@pytest.mark.parametrize(("usual", "most"), [(0.0, 0.0), (0.01, 0.02), (0.2, 0.4), (0.6, 0.8), (0.9, 0.95)])
+def test_a_call_that_was_left_out_is_no_usual_one(usual, most):
+    """What rounding explained in other calls, twice; and never so much that nothing of an output need be right."""
+    expected = Expected(like=torch.zeros(1000), exact=torch.zeros(1000))
+
+    def is_usual(wrong):
+        case = SimpleNamespace(_tolerance="scaled", _usual={("signed", 0): usual})
+        case._out_of_tolerance = partial(_Case._out_of_tolerance, case)
+        output = torch.cat([torch.ones(wrong), torch.zeros(1000 - wrong)])
+        return _Case._is_usual(case, output, expected, SimpleNamespace(kind="signed"))
+
+    assert is_usual(round(1000 * most))
+    assert not is_usual(round(1000 * most) + 1)
+    assert not is_usual(1000)
+
+
+def test_numbers_beside_tensors_and_what_is_not_finite_are_no_usual_thing():
+    case = SimpleNamespace(_tolerance="scaled")
+    like = torch.zeros(8)
+    assert _Case._out_of_tolerance(case, [like, 1.0], Expected([like, 1.0], [like, 1.0])) is None
+    assert _Case._out_of_tolerance(case, like / 0, Expected(like, like)) is None

@@ -59,7 +59,10 @@ def test_a_time_below_the_floor_is_doubted_and_one_below_writing_rejected():
 def test_a_candidate_that_is_faster_only_over_whole_rounds_did_the_work_of_several_calls_in_one(high, flags):
     single = Interval(value=0.5, low=0.1, high=high)  # what is certain counts, not what is likely
     cheat = {"candidate_ms": 0.002, "reference_ms": 0.006, "speedup": Interval(value=high, low=0.1, high=high)}
-    assert rules(**cheat, single_speedup=single, floor=None) == {**flags, "launch-bound": "info"}
+    on_device = {**cheat, "candidate_device_ms": 0.002}
+    assert rules(**on_device, single_speedup=single, floor=None) == {**flags, "launch-bound": "info"}
+    on_host = rules(**cheat, single_speedup=single, floor=None)  # others use its cores: what is smaller is stated
+    assert on_host == {"launch-bound": "info"}
 
 
 def test_launches_that_overlap_are_no_batching():

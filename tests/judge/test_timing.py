@@ -1,5 +1,6 @@
 """Rounds: what is written when, what is verified, and what the clock makes of it."""
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -40,6 +41,7 @@ class Recorder:
     def __init__(self, log, name, clock):
         self.log, self.name, self.clock, self.frozen = log, name, clock, False
         self.other = None
+        self.aside = 0.0
         self.call_device_ms = None
         self.call_s = 1e-3
         self.inputs = None
@@ -59,15 +61,15 @@ class Recorder:
     def wake(self):
         self.frozen = False
 
-    def round(self, slots, *, seed, hold):
-        assert hold
+    def round(self, slots, *, seed, hold=False):
+        assert hold or len(slots) == 1
         assert not self.frozen
         assert self.other is None or self.other.frozen
         seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
         self.log.append((self.name, list(slots), seen))
         device_ms = None if self.call_device_ms is None else self.call_device_ms * len(slots)
         self.clock.now += 1e-3 + self.seconds(slots)
-        self.frozen = True
+        self.frozen = hold
         return Round(0.0, len(slots), device_ms)
 
     def settle(self):
@@ -78,6 +80,12 @@ class Recorder:
 
     def snapshot(self, calls):
         assert self.frozen
+
+    def spoil(self):
+        assert self.frozen
+
+    def aside_s(self):
+        return self.aside
 
     def survey(self, calls): ...
 
@@ -411,9 +419,62 @@ def test_a_single_call_that_gains_less_is_what_counts():
         candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
         reference.call_s = 4e-5
 
-    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change, device_ms=DEVICE_MS)
     assert measured.timing.reference_ms / measured.timing.candidate_ms > 3
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
+
+
+def batches(candidate, reference):
+    """The candidate does the calls that it can see in a quarter of the time that they take one by one."""
+    candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
+    reference.call_s = 4e-5
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_calls_whose_contents_a_host_shows_one_by_one_are_what_counts(tight):
+    measured, _ = run(200, tight=tight, plan=Plan(budget_s=0.0, singles=True), change=batches)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 3
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.02)
+    assert len(measured.singles[0].round_s) >= timing.STEPPED_ROUNDS[0]
+
+
+def test_of_calls_shown_one_by_one_the_last_is_verified_and_nothing_tells_which_that_is():
+    verified = []
+
+    def verify(subject, written, seed):
+        verified.append((subject.log[-1][1], written))
+
+    _, log = run(200, plan=Plan(budget_s=0.0, singles=True), change=batches, verify=verify)
+    rounds = itertools.groupby(log, key=lambda one: (one[0], len(one[1]) == 1))
+    assert len({len(list(group)) for (_, short), group in rounds if short}) > 4
+    assert all([of.slot for of in written.values()] == slots[-1:] for slots, written in verified if len(slots) == 1)
+
+
+def test_who_leaves_out_half_of_the_calls_shown_one_by_one_passes_hardly_ever():
+    """A median moves only where half of its numbers do: of a round's calls, and of the rounds."""
+    least, _ = timing.STEPPED_ROUNDS
+    assert 0.5 ** (least // 2) < 0.01
+
+
+def test_what_a_host_shows_one_by_one_is_not_held_against_what_gains_as_much_there():
+    def change(candidate, reference):
+        candidate.call_s, reference.call_s = 2e-5, 4e-5
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.speedup.value == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize("much", [True, False])
+def test_what_is_worked_on_besides_the_rounds_counts_with_them(much):
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s = 1e-3
+        candidate.aside, reference.aside = (5e-3 if much else 1.05e-3), 1e-3
+
+    measured, _ = run(4, change=change)
+    assert measured.timing.speedup.value == pytest.approx(0.5 if much else 1.0, rel=0.02)
+
+
+DEVICE_MS = (4e-2, 4e-2)
 
 
 def test_single_calls_are_taken_where_memory_is_tight_too():
@@ -421,7 +482,7 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
         candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
         reference.call_s = 4e-5
 
-    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), change=change)
+    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), change=change, device_ms=DEVICE_MS)
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
@@ -452,7 +513,8 @@ def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch)
     def verify(subject, written, seed):
         subject.release(trim=True)
 
-    measured, _ = run(200, tight=True, plan=Plan(budget_s=0.0, singles=True), verify=verify, change=change)
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(200, tight=True, plan=plan, verify=verify, change=change, device_ms=DEVICE_MS)
     assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
 
 
@@ -581,8 +643,9 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
             subject.seconds = lambda slots: call_s * len(slots) * chance.uniform(0.8, 1.2)
 
     budget_s = 40 * (2e-3 + 8 * call_s)
-    patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change)
-    usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change)
+    events = (call_s * 1e3, call_s * 1e3)  # as a device has them
+    patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change, device_ms=events)
+    usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change, device_ms=events)
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
 
 

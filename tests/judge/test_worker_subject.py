@@ -1,5 +1,10 @@
 """A worker as the judge's subject: what is asked of it, and when."""
 
+import ctypes
+import mmap
+import os
+import time
+
 import pytest
 import torch
 from hosts import Host
@@ -17,6 +22,7 @@ class Freezer:
 
     def __init__(self, log):
         self.log, self.holds, self.strayed = log, False, False
+        self.used_ns = 0
 
     def stop(self):
         self.holds = True
@@ -112,3 +118,81 @@ def test_making_the_model_has_a_deadline_of_its_own(subject):
     subject.construct(1)
     assert [seconds for seconds, _ in asked] == [1.0, 13.0]
     assert "of constructing the reference" in asked[1][1]
+
+
+@pytest.mark.parametrize(("used_ns", "most_s"), [(10**12, 1.0), (1_000, 1e-6), (0, 0.0)])
+def test_work_besides_a_round_is_neither_waiting_for_a_core_nor_threads_that_spin(subject, used_ns, most_s):
+    subject.freeze()
+    subject.wake()
+    time.sleep(1e-3)
+    subject._talk.held.used_ns = used_ns
+    subject.freeze()
+    assert (0 < subject.aside_s() <= most_s) if used_ns else subject.aside_s() == 0.0
+    assert subject.aside_s() == 0.0
+
+
+def test_a_round_is_nothing_besides_it(subject):
+    subject._talk.ask_round = lambda request, **_: Done(addresses=((),), plain=(0,))
+    subject.freeze()
+    subject.wake()
+    subject.round([0], seed=1)
+    subject._talk.held.used_ns = 10**12
+    subject.freeze()
+    assert subject.aside_s() == 0.0
+
+
+def held(subject, outputs, sets):
+    """The subject, stopped after a round of this process that had these outputs."""
+    subject._talk.pid = os.getpid()
+    subject._sets = (1, sets, sets.arena.bytes().data_ptr())
+    addresses = tuple(tuple(leaf.data_ptr() for leaf in call) for call in outputs)
+    subject._done = Done(addresses, extents=tuple(tuple(leaf.nbytes for leaf in call) for call in outputs))
+    subject.freeze()
+    return subject
+
+
+@pytest.fixture
+def sets():
+    made = InputSets([torch.ones(4)], 2, HostArena)
+    yield made
+    made.close()
+
+
+def test_what_outputs_of_all_calls_lay_in_holds_nothing_of_them_any_more(subject, sets):
+    outputs = [[torch.zeros(100), torch.zeros(7)] for _ in range(3)]
+    held(subject, outputs, sets).spoil()
+    assert all(leaf.isnan().all() or (leaf.abs() > 1e30).all() for call in outputs for leaf in call)
+    assert subject._freezer.holds
+
+
+def test_what_may_be_handed_out_again_is_left_and_so_are_inputs(subject, sets):
+    table, output, given = torch.zeros(7), torch.zeros(100), sets.arguments(1)[0]
+    given.fill_(3.0)
+    subject.spare(frozenset({1}))
+    held(subject, [[output, table], [given, table]], sets).spoil()
+    assert not (output == 0).any()
+    assert not table.any()
+    assert bool((given == 3.0).all())
+
+
+@pytest.mark.parametrize("extent", [1 << 21, 1 << 61])
+def test_an_output_larger_than_memory_is_a_failure_before_a_byte_is_written(subject, sets, extent):
+    output = torch.zeros(100)
+    held(subject, [[output]], sets)._done = Done(((output.data_ptr(),),), extents=((extent,),))
+    with pytest.raises(SubjectFailed, match="larger than all the memory"):
+        subject.spoil()
+    assert not output.any()
+
+
+def test_an_output_that_cannot_be_written_to_is_a_failure(subject, sets):
+    page = torch.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), dtype=torch.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(page.data_ptr()), mmap.PAGESIZE, mmap.PROT_READ) == 0
+    with pytest.raises(SubjectFailed, match="cannot be written to"):
+        held(subject, [[page]], sets).spoil()
+
+
+def test_hardware_may_say_that_outputs_are_left_as_they_are(subject, sets, monkeypatch):
+    monkeypatch.setattr(Host, "spoils_outputs", False)
+    output = torch.zeros(100)
+    held(subject, [[output]], sets).spoil()
+    assert not output.any()

@@ -17,6 +17,7 @@ SMALLER = {
     "largest": {"n": 1 << 14},
     "histogram": {"n": 1 << 14},
     "running_mean": {"n": 8},
+    "one_hot": {"rows": 64},
 }
 """By the problem, at what size a CPU is asked, unless the candidate names a number that is written there: rounds have
 up to 256 calls, and drawing as many inputs of the size as written takes ten to forty seconds a candidate."""

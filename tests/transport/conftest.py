@@ -106,7 +106,8 @@ class HonestWorker:
                 return Prepared()
             case Go():
                 self.outputs = [torch.relu(self._inputs[slot]) for slot in request.slots]
-                return Done(addresses=tuple((output.data_ptr(),) for output in self.outputs))
+                addresses = tuple((output.data_ptr(),) for output in self.outputs)
+                return Done(addresses, extents=tuple((output.nbytes,) for output in self.outputs))
             case Describe():
                 return Described(outputs=tuple(encode(self.outputs[call], _described) for call in request.calls))
             case Release() | Detach():

@@ -145,7 +145,8 @@ def test_whatever_can_be_said_is_understood(message, trace, addresses):
     with channel, Channel(peer) as other:
         text = [value.encode("utf-8", "replace").decode() for value in (message, trace)]
         raised = Raised(during="call", kind="exception", type="E", message=text[0], traceback=text[1])
-        done = Done(tuple(tuple(call) for call in addresses), plain=(7,) * len(addresses))
+        calls = tuple(tuple(call) for call in addresses)
+        done = Done(calls, plain=(7,) * len(addresses), extents=calls)
         other.send(raised)
         other.send_text(done.packed())
         assert channel.receive(ANSWER) == raised
@@ -154,7 +155,8 @@ def test_whatever_can_be_said_is_understood(message, trace, addresses):
 
 @pytest.mark.parametrize("device_ms", [None, 0.25])
 def test_done_has_one_size_for_so_many_calls_and_tensors(device_ms):
-    done = Done(addresses=((1, 2**61), (3, 4)), device_ms=device_ms, plain=(0, 2**64 - 1))
+    extents = ((5, 6), (7, 2**61))
+    done = Done(addresses=((1, 2**61), (3, 4)), device_ms=device_ms, plain=(0, 2**64 - 1), extents=extents)
     assert len(done.packed()) == Done.size_of(2, 2)
     assert Done.unpacked(done.packed(), 2) == done
 

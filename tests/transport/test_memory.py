@@ -1,6 +1,8 @@
-"""The judge's way to read another process's memory."""
+"""The judge's way to read and overwrite another process's memory."""
 
+import ctypes
 import fcntl
+import mmap
 import os
 import signal
 
@@ -8,7 +10,7 @@ import pytest
 import torch
 
 from harness.transport import memory
-from harness.transport.memory import read_process, view
+from harness.transport.memory import overwrite_process, read_process, view
 from harness.transport.values import TensorValue
 
 
@@ -53,6 +55,31 @@ def test_what_is_more_than_one_call_moves_is_read_in_several(child_with_tensor, 
     copy = torch.empty(4000, dtype=torch.uint8)
     read_process(pid, tensor.data_ptr(), copy)
     assert torch.equal(copy.view(torch.float32), tensor)
+
+
+@pytest.mark.parametrize("at_once", [1 << 20, 7])
+def test_ranges_of_another_process_are_overwritten_and_nothing_beside_them(child_with_tensor, monkeypatch, at_once):
+    pid, tensor = child_with_tensor
+    monkeypatch.setattr(memory, "_PATTERN_BYTES", at_once)
+    start = tensor.data_ptr()
+    overwrite_process(pid, [(start + 4, 8), (start + 100, 0), (start + 400, 3600)], 0xFF)
+    copy = torch.empty(4000, dtype=torch.uint8)
+    read_process(pid, start, copy)
+    found, kept = copy.view(torch.float32), torch.ones(1000, dtype=torch.bool)
+    kept[1:3] = kept[100:] = False
+    assert found[~kept].isnan().all()
+    assert torch.equal(found[kept], tensor[kept])
+
+
+def test_memory_that_is_read_only_cannot_be_overwritten(child_with_tensor):
+    pid, _ = child_with_tensor
+    page = torch.frombuffer(mmap.mmap(-1, mmap.PAGESIZE), dtype=torch.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(page.data_ptr()), mmap.PAGESIZE, mmap.PROT_READ) == 0
+    for where in (page.data_ptr(), 4096):
+        with pytest.raises(OSError, match="Bad address"):
+            overwrite_process(os.getpid(), [(where, 8)], 0)
+    with pytest.raises(OSError, match="Bad address"):
+        overwrite_process(pid, [(4096, 8)], 0)
 
 
 def test_whether_a_process_may_be_read_is_known_without_an_address_of_it(child_with_tensor):

