@@ -98,6 +98,8 @@ class Newborn:
             self._report.send(Confined(layers=held, missing=missing).model_dump_json().encode())
         except Exception as error:  # noqa: BLE001 - the border of this process: the supervisor must hear of it
             self._refuse(error)
+        if not self._report.recv(8):  # what it uses now is known, and counts as ours from here on
+            os._exit(1)
         self._report.close()
         fds = tuple(range(3, 3 + len(self._fds)))
         if self._request.policy is None:  # the last descriptor is its own connection to the zygote

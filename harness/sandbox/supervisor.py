@@ -68,6 +68,7 @@ _FIRST_SLOT = 0x6000_0000  # uids that no distribution hands out; plus the super
 _TICK_S = 0.025
 _LONGEST_PAUSE_S = 1.0
 _READ_BYTES = 1 << 16
+_GO = b"go"
 _PRIORITY = -10
 _BOMB = 32  # so many processes may fork faster than they are killed one by one
 _CAUSES: dict[int, Cause] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file"}  # what the kernel says by signals
@@ -106,6 +107,7 @@ class Supervisor:
         self._written_bytes = 0
         self._scratch: str | None = None
         self._group: Group | None = None
+        self._watchdog: Watchdog | None = None  # which has seen what the process used before anything of the entry ran
         self._child = 0
         self._pid = 0
         self._status: int | None = None  # the process's raw wait status, once it is known
@@ -153,8 +155,11 @@ class Supervisor:
         if plan is not None and in_namespaces:
             self._map_identities(plan.slot)
             be_killed_first(self._child)  # in its user namespace it could not say it for good
-            self._report.send(b"go")
+            self._report.send(_GO)
         confinement = self._hear_of_confinement(in_namespaces)
+        if self._policy is not None:
+            self._watchdog = Watchdog(self._policy.limits, self._scratch, self._group)
+        self._report.send(_GO)
         group = str(self._group.path) if self._group is not None else None
         started = Started(pid=self._pid, confinement=confinement, group=group)
         channel.send(self._control, started.model_dump_json().encode())
@@ -268,7 +273,7 @@ class Supervisor:
         poller = select.poll()
         for fd in (self._control.fileno(), self._log_fd, self._report.fileno(), self._wake_fd):
             poller.register(fd, select.POLLIN)
-        watchdog = Watchdog(self._policy.limits, self._scratch, self._group) if self._policy is not None else None
+        watchdog = self._watchdog
         next_look = 0.0
         while self._status is None and self._cause is None:
             timeout_s = None if watchdog is None else max(0.001, next_look - time.monotonic())
@@ -295,7 +300,7 @@ class Supervisor:
             self._cause = None  # it ended by itself before anything was done about it
         self._kill_everything()
         self._drain_for_good()
-        return Ended(exit=self._exit(watchdog))
+        return Ended(exit=self._exit())
 
     def _hear_owner(self) -> None:
         heard = channel.receive(self._control)
@@ -377,10 +382,11 @@ class Supervisor:
             time.sleep(0.001)
         raise SandboxError(f"Process {self._pid} cannot be killed; it hangs in the kernel (a driver, most likely).")
 
-    def _exit(self, watchdog: "Watchdog | None") -> Exit:
+    def _exit(self) -> Exit:
         status = self._status if self._status is not None else signal.SIGKILL
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         # The kernel forgets what those used that die with their init; their group remembers, or the watchdog saw most.
+        watchdog = self._watchdog
         peak_bytes, cpu_s = (watchdog.peak_bytes, watchdog.cpu_s) if watchdog else (0, 0.0)
         if self._group is not None:
             in_group = self._group.usage()

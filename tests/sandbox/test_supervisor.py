@@ -1,15 +1,18 @@
 """What a supervisor says of how its process ended."""
 
+import os
 import signal
 import socket
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from harness.sandbox import Limits, Policy, processes
+from harness.sandbox import Limits, Policy, channel, processes, supervisor
 from harness.sandbox.host import Host
 from harness.sandbox.policy import GIB
+from harness.sandbox.selftest import SOURCE_ENTRY
 from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.zygote_messages import SpawnRequest
 
@@ -26,7 +29,8 @@ def killed():
             supervisor = Supervisor(request, ours, [], Host(readable=(), groups="none"))
             supervisor._status = int(signal.SIGKILL)
             supervisor._group = group
-            return supervisor._exit(SimpleNamespace(peak_bytes=peak_bytes, cpu_s=0.0)).cause
+            supervisor._watchdog = SimpleNamespace(peak_bytes=peak_bytes, cpu_s=0.0)
+            return supervisor._exit().cause
 
     return ended
 
@@ -59,3 +63,37 @@ def test_where_there_is_a_group_it_knows_for_certain(killed) -> None:
     for exceeded, cause in ((None, "signal"), ("memory", "memory")):
         group = SimpleNamespace(usage=lambda: usage, exceeded=lambda said=exceeded: said)
         assert killed(32 * GIB, group=group) == cause
+
+
+def test_what_a_process_uses_is_looked_at_before_its_entry_runs() -> None:
+    """Or what it takes at once would be counted as ours, and one that made itself unreadable as another user's."""
+    (source, write_source), (order, tell) = os.pipe(), os.pipe()
+    with open(write_source, "w") as text:
+        text.write("report('ran')")
+    if (pid := os.fork()) == 0:
+        _supervise_with_a_slow_look(source, tell)
+    os.close(tell)
+    os.close(source)
+    with open(order) as said:
+        assert said.read().splitlines() == ["looked", '"ran"']
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def _supervise_with_a_slow_look(source: int, tell: int) -> None:
+    class Slow(supervisor.Watchdog):
+        def __init__(self, *of: Any) -> None:
+            time.sleep(0.3)
+            super().__init__(*of)
+            os.write(tell, b"looked\n")
+
+    code = 1
+    try:
+        supervisor.Watchdog = Slow  # type: ignore[misc]
+        ours, theirs = channel.pair()
+        request = SpawnRequest(entry=SOURCE_ENTRY, policy=Policy(isolation="none"))
+        one = Supervisor(request, ours, [os.dup(source), os.dup(tell)], Host(readable=(), groups="none"))
+        one.start()
+        theirs.recv(1 << 16)
+        code = 0 if one.watch().exit.code == 0 else 2
+    finally:
+        os._exit(code)
