@@ -379,7 +379,13 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
         at[0] = phase
         on_phase(phase)
 
-    build = _building(draft, candidate, session, lambda: on_phase(at[0]), seat)
+    ask_for = _building(draft, candidate, session, lambda: on_phase(at[0]), seat)
+
+    def build(request: BuildRequest) -> Artifact | BuildFailure:
+        outcome = ask_for(request)
+        if draft.preparation is not None:
+            draft.preparation = draft.preparation.with_build(request, outcome)
+        return outcome
 
     def ask(job: Job = job) -> Judgement:
         return seat.judge(job, build=build, on_phase=told)

@@ -5,7 +5,7 @@ gets as far as it can here and builds the rest on the device's worker.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.backends import BACKENDS
 from harness.catalog.hub import hub_environment, models_of
@@ -30,12 +30,29 @@ Build = Callable[[BuildRequest], Artifact | BuildFailure]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What importing a candidate on the CPU came to. `failure` is None where it may go on to a device."""
+    """What importing a candidate on the CPU came to, and what it had built, later too.
 
-    builds: tuple[BuildSummary, ...]
-    notes: tuple[str, ...]
-    build_log: str
-    failure: Failed | None
+    `failure` is None where it may go on to a device. `artifacts` are the keys of what was built.
+    """
+
+    builds: tuple[BuildSummary, ...] = ()
+    notes: tuple[str, ...] = ()
+    build_log: str = ""
+    failure: Failed | None = None
+    artifacts: frozenset[str] = frozenset()
+
+    def with_build(self, request: BuildRequest, outcome: Artifact | BuildFailure) -> "Preparation":
+        """The same with one more build. What is asked for again, as in the worker that is judged, counts once."""
+        if isinstance(outcome, Artifact) and outcome.key in self.artifacts:
+            return self
+        counts = isinstance(outcome, Artifact) or outcome.decided
+        return replace(
+            self,
+            builds=(*self.builds, _summary(request, outcome)) if counts else self.builds,
+            notes=(*self.notes, *(outcome.notes if isinstance(outcome, Artifact) else ())),
+            build_log="\n".join(log for log in (self.build_log, outcome.log) if log),
+            artifacts=self.artifacts | ({outcome.key} if isinstance(outcome, Artifact) else set()),
+        )
 
 
 def prepare(
@@ -50,17 +67,12 @@ def prepare(
 ) -> Preparation:
     """Import `candidate`, which defines `entry` for `problem`, and build what it asks for."""
     backend = BACKENDS[kind]
-    artifacts: dict[str, tuple[BuildRequest, Artifact]] = {}
-    decided: list[BuildSummary] = []
-    logs: list[str] = []
+    found = Preparation()
 
     def built(request: BuildRequest) -> Artifact | BuildFailure:
+        nonlocal found
         outcome = build(request)
-        logs.append(outcome.log)
-        if isinstance(outcome, Artifact):
-            artifacts[outcome.key] = (request, outcome)
-        elif outcome.decided:
-            decided.append(_summary(request, outcome))
+        found = found.with_build(request, outcome)
         return outcome
 
     failure: Failed | None = None
@@ -89,12 +101,7 @@ def prepare(
         except SubjectFailed as failed:
             if not backend.is_gpu or failed.reason in _LASTING:
                 failure = failed.at("load")
-    return Preparation(
-        builds=(*(_summary(request, artifact) for request, artifact in artifacts.values()), *decided),
-        notes=tuple(note for _, artifact in artifacts.values() for note in artifact.notes),
-        build_log="\n".join(log for log in logs if log),
-        failure=failure,
-    )
+    return replace(found, failure=failure)
 
 
 def _summary(request: BuildRequest, outcome: Artifact | BuildFailure) -> BuildSummary:

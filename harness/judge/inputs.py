@@ -44,6 +44,12 @@ def _huge(value: torch.Tensor) -> torch.Tensor:
     return torch.where(torch.rand(value.shape, device=value.device) < 1e-3, drawn * 1e4, drawn)
 
 
+def _units(value: torch.Tensor) -> torch.Tensor:
+    """Near one, of either sign: products of thousands neither vanish nor overflow."""
+    drawn = _signed(value)
+    return torch.where(torch.rand(value.shape, device=value.device) < 0.5, -1.0, 1.0).add_(drawn, alpha=0.01)
+
+
 STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "signed": _signed,
     "wide": _wide,
@@ -52,12 +58,14 @@ STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "huge": _huge,
 }
 """Values of a tensor's shape, in float32, which has arithmetic everywhere: an 8-bit float has none."""
+KINDS = {**STRESS, "units": _units}
+"""And one more, where the others leave much of an output untold (`judge/told.py`)."""
 
 
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     """`inputs` with every real floating tensor's values drawn anew as `kind` says; the rest is kept."""
     seed_everything(seed)
-    change = STRESS[kind]
+    change = KINDS[kind]
     return [
         _changed(value, change)
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel()

@@ -31,7 +31,7 @@ from harness.judge.correctness import (
 )
 from harness.judge.criteria import Call, Evidence, first_broken
 from harness.judge.failure import RaceFound, SubjectFailed
-from harness.judge.inputs import LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
+from harness.judge.inputs import KINDS, LARGE_BYTES, STRESS, Contents, InputSets, permuted, stressed, without_contents
 from harness.judge.oracle import FLOAT64_SECONDS, Oracle, ReferenceRaised, reference_must_run
 from harness.judge.problem import LoadedProblem
 from harness.judge.sampled import at_kept_places
@@ -53,6 +53,7 @@ from harness.judge.timing import (
     sets_for,
 )
 from harness.judge.together import MOST_BYTES, Together, can_be_drawn_together
+from harness.judge.told import Told
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Mismatch, OracleName, Stage, Verdict, Wrong
@@ -286,6 +287,7 @@ class _Case:
         self._tight = False
         self._mostly_one_value = False
         self._spared = Spared()
+        self._told = Told()
         self._not_finite = 0
         self.stage: Stage = "load"
         self.kind = "nominal"
@@ -312,12 +314,17 @@ class _Case:
         return self.correct()
 
     def _planned_trials(self) -> Iterator[tuple[int, str]]:
-        """Where integers never change, theirs comes second: whether the reference takes them decides on the rest."""
+        """Where integers never change, theirs comes second: whether the reference takes them decides on the rest.
+
+        Last one near one, where all others together say nothing of some elements.
+        """
         permutes = bool(self._audit.fixed_integers)
         yield TRIALS[0]
         yield from FIXED_TRIALS if permutes else ()
         yield from TRIALS[1:]
         yield from FIXED_TRIALS if self._audit.fixed and not permutes else ()
+        if self._told.leaves_out:
+            yield int(self._has_weights()), "units"
 
     def correct(self) -> Correct:
         found = self._agreement
@@ -378,10 +385,7 @@ class _Case:
             contents.forget()
         sets.reveal()
         self._wait()
-        self._output_bytes = size_of(expected.like)
-        self._mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(expected.like))
-        if self._weights == 0 and not self._audit.random:
-            self._spared.learn(expected.like, self._oracle.model)
+        self._learn(expected.like)
         large = contents.large or self._output_bytes > LARGE_BYTES  # of two calls both outputs would be held
         once = self._oracle.changes_inputs or self._audit.random or large
         twice = kind == "nominal" and not once and not self._orders_s  # there it is called again anyway
@@ -416,6 +420,15 @@ class _Case:
         if contents.large:  # there is room to draw them again now
             self._check_memory(sets, contents, kind)
 
+    def _learn(self, said: Any) -> None:
+        """What the reference's outputs are like."""
+        assert self._oracle is not None
+        self._output_bytes = size_of(said)
+        self._mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
+        self._told.learn(said)
+        if self._weights == 0 and not self._audit.random:
+            self._spared.learn(said, self._oracle.model)
+
     def _called(self, calls: list[int], seed: int) -> Round:
         """A round of a trial; that of an emulated candidate with its threads in ascending order."""
         if not self._orders_s:
@@ -433,7 +446,7 @@ class _Case:
             inputs = self._problem.draw(seed)
             if kind == "permuted" or (kind != "nominal" and "permuted" in self._stressed_kinds):
                 inputs = permuted(inputs, stress_seed, self._audit.fixed_integers or None)
-            return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
+            return stressed(inputs, kind, stress_seed) if kind in KINDS else inputs
 
         return Contents(draw)
 
@@ -451,7 +464,7 @@ class _Case:
 
         def draw() -> list[Any]:
             inputs = self._problem.draw_together(seed, calls)
-            return stressed(inputs, kind, stress_seed) if kind in STRESS else inputs
+            return stressed(inputs, kind, stress_seed) if kind in KINDS else inputs
 
         return Together(draw)
 

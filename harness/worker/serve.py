@@ -299,11 +299,11 @@ class Server:
                 if self._events:
                     self._events[0].record()
                 for slot in request.slots:
-                    outputs.append(model(*inputs[slot]))
+                    outputs.append(_settled(model(*inputs[slot])))
                 if self._events:
                     self._events[1].record()
                     _synchronize()
-                ends = [_end_of(outputs, index) for index in range(len(outputs))]
+                ends = [_end_of(output) for output in outputs]
             return Done(
                 addresses=tuple(addresses for addresses, _, _ in ends),
                 extents=tuple(extents for _, extents, _ in ends),
@@ -443,24 +443,19 @@ def _parameters(model: Any) -> tuple[ParameterShape, ...]:
     )
 
 
-def _end_of(outputs: list[Any], index: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned.
-
-    A conjugated view is written out first, inside the clock.
-    """
-    output = outputs[index]
+def _end_of(output: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned."""
     if type(output) is torch.Tensor and not output.dtype.is_complex and output.layout is torch.strided:
         return (_data_ptr(output),), (_extent(output),), 0
     found: list[int] = []
     reach: list[int] = []
-    outputs[index] = _settled(output)
 
     def tensor(value: torch.Tensor) -> TensorValue:
         found.append(_data_ptr(value))
         reach.append(_extent(value))
         return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
 
-    plain = digest_of_plain(encode(outputs[index], tensor))
+    plain = digest_of_plain(encode(output, tensor))
     return tuple(found), tuple(reach), plain
 
 
@@ -475,11 +470,15 @@ def _extent(value: torch.Tensor) -> int:
 
 
 def _settled(output: Any) -> Any:
-    """The output with every tensor strided and free of lazy conjugation; sparse ones become what they are: opaque."""
+    """The output with every tensor strided; sparse ones become what they are: opaque.
+
+    What is conjugated or negated in name only is written out, inside the clock: it is memory that is read.
+    """
     if type(output) in (torch.Tensor, torch.nn.Parameter):
         if output.layout is not torch.strided:
             return _Opaque()
-        return output.resolve_conj().resolve_neg() if output.dtype.is_complex else output
+        lazy = output.is_conj() or output.is_neg()
+        return output.resolve_conj().resolve_neg() if lazy else output
     if isinstance(output, list | tuple):
         settled = [_settled(item) for item in output]
         return settled if isinstance(output, list) else tuple(settled)

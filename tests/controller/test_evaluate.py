@@ -33,6 +33,7 @@ from harness.schema import (
     Timing,
     Workload,
 )
+from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
 from harness.schema.record import Profile, Roofline
 from harness.settings import Settings
@@ -44,6 +45,17 @@ CUDA = PYTORCH + 'SOURCE = """__global__ void f() {}"""\n# from torch.utils.cpp_
 TRITON = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x): pass\n\n\n" + PYTORCH
 BUILT = BuildSummary(name="f", toolchain="slim", cached=False, seconds=2.0, cpu_seconds=3.0, notes=("a note",))
 TILELANG = "import tilelang\nimport tilelang.language as T\n" + PYTORCH
+ARTIFACT = Artifact(
+    key="k",
+    path="/nowhere",
+    sha256="0" * 64,
+    module="f",
+    toolchain="slim",
+    cached=False,
+    seconds=1,
+    cpu_seconds=1,
+    log="a warning",
+)
 PREPARED = Preparation(builds=(BUILT,), notes=("a note",), build_log="warning: x", failure=None)
 TIMING = Timing(
     candidate_ms=1.0,
@@ -73,13 +85,15 @@ class FakeSeat:
     def __init__(self, *answers) -> None:
         self._answers = list(answers)
         self.jobs = []
+        self.wanted: list[BuildRequest] = []  # what the candidate builds while it is judged
 
     def start(self):
         return Seated(environment=Environment(harness="0", python="3", torch="2"), device_name="a CPU")
 
     def judge(self, job, *, build, on_phase):
-        del build
         self.jobs.append(job)
+        for request in self.wanted:
+            build(request)
         on_phase("check")
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
@@ -232,6 +246,21 @@ def test_a_judge_is_told_whether_the_source_has_kernels_of_its_own(session, subm
     on_gpu = session(JUDGEMENT, gpu=True)
     evaluate(submission(source), problem(), session=on_gpu)
     assert on_gpu.seats[0].jobs[0].writes_kernels is told
+
+
+def test_what_a_candidate_builds_once_it_is_judged_is_in_its_record_once(session, submission, problem):
+    def build(kind, request, candidate, **how):
+        if request.name == "refused":
+            return BuildFailure(reason="compile", detail="no", log="no", toolchain="slim")
+        return ARTIFACT.model_copy(update={"key": request.name, "cached": judged.seats[0].wanted.index(request) > 0})
+
+    judged = session(JUDGEMENT)
+    judged.build = build
+    judged.seats[0].wanted = [BuildRequest(name=name) for name in ("late", "late", "refused", "later")]
+    evaluated = evaluate(submission(PYTORCH), problem(), session=judged)
+    told = [(one.name, one.toolchain, one.cached) for one in evaluated.record.builds]
+    assert told == [("f", "slim", False), ("late", "slim", False), ("later", "slim", True)]
+    assert evaluated.attachments["build.log"] == "warning: x\na warning\nno\na warning"
 
 
 def test_a_failed_build_never_reaches_a_device_and_its_log_is_kept(session, submission, problem):
