@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from harness.errors import InputError
 from harness.schema import Record
+from harness.schema.build import EMULATED
 from harness.schema.columns import Coded, Columns
 from harness.schema.verdict import PAST_BUILD
 
@@ -27,13 +28,15 @@ Bools = NDArray[np.bool_]
 class Judged:
     """`columns` are the records. `unanswered` are, by model, the titles of problems that the run asked and has no
     record of that model for. `complete` says that verdicts were not filtered: else there is nothing to take a share of.
-    `only_answered` says that problems without an answer were left out of the denominators.
+    `only_answered` says that problems without an answer were left out of the denominators. `aside` are records of what
+    a CPU judged that only the devices asked for leave out: they have no row, and count in those of their models.
     """
 
     columns: Columns
     unanswered: Mapping[str, frozenset[str]] = field(default_factory=dict)
     complete: bool = True
     only_answered: bool = False
+    aside: Columns | None = None
 
     @classmethod
     def of(cls, records: Columns | Iterable[Record], *, problems: Iterable[str] = ()) -> "Judged":
@@ -61,7 +64,7 @@ class Judged:
         Args:
             models: names, or patterns such as `gpt-*`.
             levels: names of sets; a number n means `level<n>`.
-            devices: kinds, or a part of the device's name in any case.
+            devices: kinds, or what is no kind of any record: a part of the device's name in any case.
             min_isolation: leaves out answers that ran with less. One that never ran had no need of it.
             only_answered: shares are of the problems that a model answers, not of all that it was asked.
         """
@@ -72,14 +75,18 @@ class Judged:
             kept &= _matching(columns.model, lambda model: any(fnmatchcase(model, each) for each in models))
         if levels:
             kept &= _matching(columns.set, lambda name: name in names)
-        if devices:
-            kept &= _matching(columns.device, lambda kind: kind in devices) | _matching(
-                columns.device_name, lambda name: any(each.casefold() in name.casefold() for each in devices)
-            )
         if verdicts:
             kept &= _matching(columns.verdict, lambda kind: kind in verdicts)
         if min_isolation != "none":
             kept &= ~ran(columns) | (tiers(columns) >= TIERS.index(min_isolation))
+        aside = None
+        if devices:
+            named = [each.casefold() for each in devices if each not in columns.device.texts]
+            on_these = _matching(columns.device, lambda kind: kind in devices) | _matching(
+                columns.device_name, lambda name: any(each in name.casefold() for each in named)
+            )
+            aside = columns.take(kept & ~on_these & _matching(columns.device, lambda kind: kind in ("cpu", EMULATED)))
+            kept &= on_these
         unanswered = {
             model: frozenset(title for title in titles if not names or set_of(title) in names)
             for model, titles in self.unanswered.items()
@@ -90,6 +97,7 @@ class Judged:
             unanswered={} if only_answered else unanswered,
             complete=not verdicts,
             only_answered=only_answered,
+            aside=aside,
         )
 
 

@@ -305,10 +305,14 @@ class _OfProblem(NamedTuple):
 
 
 def _rows_of_run(run: str, judged: Judged, ps: Sequence[float]) -> Iterator[_Ranked]:
-    columns = _settled_devices(judged.columns)
+    asked = judged.columns if judged.aside is None else Columns.joined([judged.columns, judged.aside])
+    columns = _settled_devices(asked)
     groups = _groups((columns.model, columns.device, columns.device_name, columns.precision))
     without_a_gpu = _without_a_gpu(columns, groups)
+    shown = (np.arange(len(asked)) < len(judged.columns)) & (columns.device.codes == asked.device.codes)
     for rows in groups:
+        if judged.aside is not None and not shown[rows].any():
+            continue
         group = columns.take(rows)
         emulated = group.device[0] == EMULATED
         timed = set() if emulated else {group.baseline.texts[code] for code in np.unique(group.baseline.codes).tolist()}

@@ -478,6 +478,13 @@ def test_without_a_gpu_no_answer_leaves_the_row_of_the_others_by_what_it_names(m
     figures = {(row.model, row.device): (row.problems, row.correct_rate, row.fast(1.0)) for row in rows}
     assert figures["chooses", "cpu"] == figures["honest", "cpu"]
     assert figures["chooses", "cpu-emulated"][1] == 0.0
+    all_of_it = Judged.of([*records("honest", cpu), *records("chooses", EMULATED)])
+    asked = leaderboard({"r": all_of_it.only(devices=["cpu"])}).rows
+    assert [row.device for row in asked] == ["cpu", "cpu"]
+    assert {row.model: (row.problems, row.correct_rate, row.fast(1.0)) for row in asked} == {
+        model: figures[model, "cpu"] for model in ("honest", "chooses")
+    }
+    assert [row.device for row in leaderboard({"r": all_of_it.only(devices=["cpu-emulated"])}).rows] == ["cpu-emulated"]
 
 
 def test_a_share_has_its_spread_and_a_certain_one_too(make_record):
