@@ -40,6 +40,8 @@ _UNKNOWABLE = (
         r"\bstd::is_(?!(?:same|floating_point|integral|arithmetic|signed|unsigned|const|pointer|void)(?:_v)?\b)\w+"
     ),
     re.compile(r"\b(?:sizeof|alignof)\s*\(\s*(?:at|torch|c10|caffe2|py|pybind11)::(?!Half\b|BFloat16\b|complex\b)\w+"),
+    # What counts what was read before.
+    re.compile(r"\b__(?:COUNTER|INCLUDE_LEVEL)__\b"),
     # Names of the facade's own, and of torch's Python half, which declares them in the global namespace.
     re.compile(r"\b(?:SLIM_\w+|slim\s*::|THP\w+)"),
     # Macros that torch's headers read, and pragmas that make them warn or fail.

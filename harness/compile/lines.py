@@ -6,8 +6,10 @@ Python file, and what a person wants to read is the line of that file.
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
 
 from harness.schema import BuildRequest
 
@@ -27,25 +29,34 @@ def locate(request_source: str, candidate_source: str) -> int | None:
     wanted = request_source.strip("\n ")
     if not wanted:
         return None
-    for node in _literals(candidate_source):
-        value = str(node.value)
-        if (at := value.find(wanted)) >= 0:
-            if value.count("\n") > (node.end_lineno or node.lineno) - node.lineno + 1:
-                return None  # written as `"...\n..."` on one line: no line of the candidate is a line of it
-            # Counted from the end, which is right as well for a literal that begins with an escaped line break.
-            first = max(node.lineno, (node.end_lineno or node.lineno) - value.count("\n"))
-            return first + value[:at].count("\n") - request_source[: request_source.find(wanted)].count("\n")
-    return None
+    joined, starts, literals = _literals(candidate_source)
+    found = joined.find(wanted)
+    if found < 0:
+        return None
+    place = bisect_right(starts, found) - 1
+    node, value, at = literals[place], str(literals[place].value), found - starts[place]
+    if at + len(wanted) > len(value):
+        return None  # it holds what stands between two literals here
+    if value.count("\n") > (node.end_lineno or node.lineno) - node.lineno + 1:
+        return None  # written as `"...\n..."` on one line: no line of the candidate is a line of it
+    # Counted from the end, which is right as well for a literal that begins with an escaped line break.
+    first = max(node.lineno, (node.end_lineno or node.lineno) - value.count("\n"))
+    return first + value[:at].count("\n") - request_source[: request_source.find(wanted)].count("\n")
 
 
 @lru_cache(maxsize=8)  # a request has many sources, and a candidate may have many requests
-def _literals(candidate_source: str) -> tuple[ast.Constant, ...]:
-    """Every string of a candidate's; none where it cannot be parsed."""
+def _literals(candidate_source: str) -> tuple[str, list[int], list[ast.Constant]]:
+    """Every string of a candidate's: all in one, to be searched at once, where each begins there, and each by itself.
+
+    None where it cannot be parsed.
+    """
     try:
         tree = ast.parse(candidate_source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        return "", [], []
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    starts = list(accumulate((len(str(node.value)) + 1 for node in nodes), initial=0))
+    return "\0".join(str(node.value) for node in nodes), starts, nodes
 
 
 def to_candidate_lines(log: str, request: BuildRequest, candidate_source: str) -> str:

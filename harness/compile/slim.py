@@ -18,6 +18,8 @@ from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain
 from harness.schema import BuildRequest
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_WRITTEN = "slim.written"
+"""The folder of what is written for each source. Nothing else lies in it: what `<header>` finds, stock finds too."""
 
 
 def _plan(request: BuildRequest, around: Surroundings) -> Plan:
@@ -38,7 +40,7 @@ def unkept_promises(around: Surroundings) -> str | None:
 
 
 def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
-    """The facade's include directories (`.` holds what is written for each source) and the link with libslim."""
+    """The facade's include directories, that of what is written for each source first, and the link with libslim."""
     linked = (
         str(tool.library),
         "-Wl,-rpath,$ORIGIN",  # libslim lies beside every module, wherever that is
@@ -47,7 +49,7 @@ def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
         # the others (cuBLAS's, through libtorch_cuda) when the module is loaded, or reports them then.
         *("-Wl,--no-undefined", "-Wl,--warn-unresolved-symbols"),
     )
-    return Extras(first=(".", str(tool.include)), linked=linked, library=tool.library)
+    return Extras(first=(_WRITTEN, str(tool.include)), linked=linked, library=tool.library)
 
 
 def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
@@ -55,10 +57,10 @@ def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
     own = set(_IDENTIFIER.findall(text))
     names = sorted(own)
     return {
-        "slim_prelude.h": prelude_of(text, own),
-        "slim_methods.inc": tool.operators.methods_text(names),
-        "slim_operators.inc": tool.operators.operators_text(names),
-        "slim_factories.inc": tool.operators.factories_text(names),
+        f"{_WRITTEN}/slim_prelude.h": prelude_of(text, own),
+        f"{_WRITTEN}/slim_methods.inc": tool.operators.methods_text(names),
+        f"{_WRITTEN}/slim_operators.inc": tool.operators.operators_text(names),
+        f"{_WRITTEN}/slim_factories.inc": tool.operators.factories_text(names),
     }
 
 

@@ -67,7 +67,7 @@ class Conversation:
 
     def expect_ready(self, *, seconds: float = _START_S) -> None:
         """Wait until the worker listens."""
-        self._answer(Ready, seconds, "starting")
+        self._answer(Ready, time.monotonic() + seconds, seconds, "starting")
         self.could_be_read = may_read_process(self._worker.pid)
 
     def ask(
@@ -82,9 +82,11 @@ class Conversation:
         """Send a request and wait at most `seconds` for its answer, a message of `kind`; `why` says how they came
         about.
         """
-        self._send(request, descriptors)
         said = str(getattr(request, "say", ""))
-        return self._answer(kind, seconds, f"{said}: {why}" if why else said)
+        during = f"{said}: {why}" if why else said
+        deadline = time.monotonic() + seconds
+        self._send(request, descriptors, deadline, seconds, during)
+        return self._answer(kind, deadline, seconds, during)
 
     def ask_round(
         self,
@@ -102,10 +104,11 @@ class Conversation:
         """
         if not self._channel.is_quiet():
             raise SubjectFailed("protocol", "said something before it was asked", self._end().log)
-        self._send(request, descriptors)
+        during = f"go: {why}" if why else "go"
+        self._send(request, descriptors, time.monotonic() + seconds, seconds, during)
         deadline = time.monotonic() + seconds
         while True:
-            frame = self._frame(deadline, seconds, f"go: {why}" if why else "go", spin_s)
+            frame = self._frame(deadline, seconds, during, spin_s)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
@@ -113,20 +116,25 @@ class Conversation:
             message = self._message(frame)
             if not isinstance(message, Build):
                 raise SubjectFailed("protocol", f"answered {message.say!r} while go", self._end().log)
-            deadline += self._answer_build(message)
+            deadline = self._answer_build(message, deadline, seconds, during)
 
-    def _send(self, request: Frozen, descriptors: Sequence[int]) -> None:
+    def _send(self, message: Frozen, descriptors: Sequence[int], deadline: float, seconds: float, during: str) -> None:
+        """Hand over a message, which the worker has to read in its own time: else it ends there."""
         try:
-            self._channel.send(request, descriptors)
+            self._channel.send(message, descriptors, deadline=deadline)
         except Closed:
             raise self._died() from None
+        except Late:
+            exit_ = self._end()
+            raise SubjectFailed(
+                "timeout", f"did not read what it was told within {seconds:g} s ({during})", exit_.log
+            ) from None
 
-    def _answer(self, kind: type[M], seconds: float, during: str) -> M:
-        deadline = time.monotonic() + seconds
+    def _answer(self, kind: type[M], deadline: float, seconds: float, during: str) -> M:
         while True:
             message = self._message(self._frame(deadline, seconds, during))
             if isinstance(message, Build):
-                deadline += self._answer_build(message)
+                deadline = self._answer_build(message, deadline, seconds, during)
                 continue
             if not isinstance(message, kind):
                 raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
@@ -166,8 +174,8 @@ class Conversation:
             exit_ = self._end()
             raise SubjectFailed("protocol", f"broke the protocol: {error}", exit_.log) from error
 
-    def _answer_build(self, message: Build) -> float:
-        """Answer a build request; the seconds it took."""
+    def _answer_build(self, message: Build, deadline: float, seconds: float, during: str) -> float:
+        """Answer a build request; the deadline, by what it took later."""
         self._builds += 1
         if self._builds > MAX_BUILDS:
             raise SubjectFailed("protocol", f"asked for more than {MAX_BUILDS} builds", self._end().log)
@@ -178,21 +186,17 @@ class Conversation:
             raise SubjectFailed("protocol", "asked for a build of more text than can be passed on", self._end().log)
         started = time.monotonic()
         outcome = self._build(message.request)
-        try:
+        with ExitStack() as opened:
+            copies = []
             if isinstance(outcome, Artifact):
-                with ExitStack() as opened:
-                    copies = []
-                    for path in filter(None, (outcome.path, outcome.library)):  # the cache's own files, others' too
-                        copies.append(sealed_copy(path))
-                        opened.callback(os.close, copies[-1])
-                    self._channel.send(Built(artifact=outcome), copies)
-            else:
-                self._channel.send(Built(failure=outcome))
-        except Closed:
-            raise self._died() from None
-        seconds = time.monotonic() - started
-        self._builds_s += seconds
-        return seconds
+                for path in filter(None, (outcome.path, outcome.library)):  # the cache's own files, others' too
+                    copies.append(sealed_copy(path))
+                    opened.callback(os.close, copies[-1])
+            took_s = time.monotonic() - started
+            self._builds_s += took_s
+            built = Built(artifact=outcome) if isinstance(outcome, Artifact) else Built(failure=outcome)
+            self._send(built, copies, deadline + took_s, seconds, during)
+        return deadline + took_s
 
     def _raised(self, message: Raised) -> SubjectFailed:
         if message.kind == "build" and message.failure is not None:

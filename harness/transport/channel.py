@@ -85,22 +85,28 @@ class Channel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, message: Frozen, descriptors: Sequence[int] = ()) -> None:
-        """Send one message. Raises `Closed` where the peer has gone."""
-        self.send_text(message.model_dump_json().encode(), descriptors)
+    def send(self, message: Frozen, descriptors: Sequence[int] = (), *, deadline: float | None = None) -> None:
+        """Send one message. `deadline` is a `time.monotonic()` value; without one it waits for the peer to read.
 
-    def send_text(self, text: bytes, descriptors: Sequence[int] = ()) -> None:
+        Raises `Closed` where the peer has gone, `Late` where it has not read enough by then.
+        """
+        self.send_text(message.model_dump_json().encode(), descriptors, deadline=deadline)
+
+    def send_text(self, text: bytes, descriptors: Sequence[int] = (), *, deadline: float | None = None) -> None:
         if len(text) > MAX_TEXT:
             raise ProtocolError(f"a frame of {len(text)} bytes is over the wire's limit of {MAX_TEXT}")
-        header = _HEADER.pack(len(text), len(descriptors))
-        try:
-            if descriptors:
-                socket.send_fds(self._sock, [header], list(descriptors))
-                self._sock.sendall(text)
-            else:
-                self._sock.sendall(header + text)
-        except OSError as error:
-            raise Closed(f"the peer went away: {error.strerror}") from error
+        rest = memoryview(_HEADER.pack(len(text), len(descriptors)) + text)
+        flags = 0 if deadline is None else socket.MSG_DONTWAIT
+        handed = list(descriptors)
+        while rest:
+            try:
+                sent = socket.send_fds(self._sock, [rest], handed, flags) if handed else self._sock.send(rest, flags)
+            except BlockingIOError:
+                self._wait(deadline, select.POLLOUT)
+                continue
+            except OSError as error:
+                raise Closed(f"the peer went away: {error.strerror}") from error
+            rest, handed = rest[sent:], []
 
     def receive(self, kind: TypeAdapter[M], *, deadline: float | None = None) -> M:
         """The next message, which must carry no descriptor. `deadline` is a `time.monotonic()` value."""
@@ -179,11 +185,11 @@ class Channel:
             except OSError:
                 return  # the read that follows says what happened
 
-    def _wait(self, deadline: float | None) -> None:
+    def _wait(self, deadline: float | None, event: int = select.POLLIN) -> None:
         if deadline is None:
             return
         poller = select.poll()  # `select` takes no descriptor above 1023
-        poller.register(self._sock, select.POLLIN)
+        poller.register(self._sock, event)
         remaining = deadline - time.monotonic()
         if remaining <= 0 or not poller.poll(remaining * 1000):
-            raise Late("no answer before the deadline")
+            raise Late("nothing was answered, or read, before the deadline")

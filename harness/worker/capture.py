@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +105,13 @@ def _inline_request(given: dict[str, Any]) -> BuildRequest:
         name=name,
         cpp_sources=tuple(_source_list(given["cpp_sources"])),
         cuda_sources=tuple(cuda_sources),
-        files=dict(_headers_in(given["extra_include_paths"] or [])),
         functions=_functions(given["functions"]),
         with_cuda=bool(cuda_sources) if with_cuda is None else bool(with_cuda),
         is_python_module=bool(given["is_python_module"]),
         no_implicit_headers=bool(given.get("no_implicit_headers", False)),
         with_pytorch_error_handling=bool(given.get("with_pytorch_error_handling", True)),
         **_flags(given),
+        **_files({}, given),
     )
 
 
@@ -123,14 +123,14 @@ def _load_request(given: dict[str, Any]) -> BuildRequest:
         raise _failed(name, "unsupported", "is_standalone=True builds a program, which is not supported")
     sources = given["sources"]
     paths = [Path(path).absolute() for path in ([sources] if isinstance(sources, str) else sources)]
-    files = _read_files(name, paths)
+    files = _files(_read_files(name, paths), given)
     with_cuda = given["with_cuda"]
     return BuildRequest(
         name=name,
-        files={**dict(_headers_in(given["extra_include_paths"] or [])), **files},
         with_cuda=any(path.suffix in (".cu", ".cuh") for path in paths) if with_cuda is None else bool(with_cuda),
         is_python_module=bool(given["is_python_module"]),
         **_flags(given),
+        **files,
     )
 
 
@@ -163,15 +163,30 @@ def _functions(functions: Any) -> dict[str, str] | None:
 
 
 def _flags(given: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The flags, stripped as torch strips them; include paths absolute, since only the worker knows its folder."""
+    """The flags, stripped as torch strips them."""
     kinds = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
-    flags = {kind: tuple(flag.strip() for flag in given[kind] or ()) for kind in kinds}
-    paths = tuple(os.path.abspath(path.strip()) for path in given["extra_include_paths"] or ())
-    return {**flags, "extra_include_paths": paths}
+    return {kind: tuple(flag.strip() for flag in given[kind] or ()) for kind in kinds}
 
 
-def _read_files(name: str, paths: list[Path]) -> dict[str, str]:
-    """The text of source files, and of the local headers they include, by path below their common folder."""
+def _files(texts: Mapping[Path, str], given: dict[str, Any]) -> dict[str, Any]:
+    """These texts, and the headers in include folders of the candidate's own, all by their place below one folder.
+
+    Such a folder is named by its place there, since only the worker has it; others, of the system, by absolute path.
+    """
+    paths = [Path(os.path.abspath(path.strip())) for path in given["extra_include_paths"] or ()]
+    scratch = [Path.cwd(), Path(os.environ.get("TMPDIR", "/tmp"))]
+    own = {path for path in paths if any(path.is_relative_to(root) for root in scratch) and path.is_dir()}
+    texts = {**dict(_headers_in(own)), **texts}
+    folders = [*own, *(path.parent for path in texts)]
+    root = os.path.commonpath(folders) if folders else "."
+    return {
+        "files": {os.path.relpath(path, root): text for path, text in texts.items()},
+        "extra_include_paths": tuple(os.path.relpath(path, root) if path in own else str(path) for path in paths),
+    }
+
+
+def _read_files(name: str, paths: list[Path]) -> dict[Path, str]:
+    """The text of source files, and of the local headers they include."""
     texts: dict[Path, str] = {}
     waiting = list(paths)
     while waiting:
@@ -181,10 +196,7 @@ def _read_files(name: str, paths: list[Path]) -> dict[str, str]:
         texts[path] = _read(name, path)
         included = (path.parent / include for include in _LOCAL_INCLUDE.findall(texts[path]))
         waiting += [Path(os.path.normpath(header)) for header in included if header.is_file()]
-    if not texts:
-        return {}
-    root = os.path.commonpath([path.parent for path in texts])
-    return {os.path.relpath(path, root): text for path, text in texts.items()}
+    return texts
 
 
 def _read(name: str, path: Path) -> str:
@@ -198,17 +210,14 @@ def _read(name: str, path: Path) -> str:
         raise _failed(name, "compile", f"{path}: {error.strerror}") from error
 
 
-def _headers_in(include_paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Headers that the candidate wrote itself into a folder of its own and now names as an include path.
-
-    Folders of the system (CUTLASS, say) are not read: the builder finds them where the worker did.
-    """
-    scratch = [Path.cwd(), Path(os.environ.get("TMPDIR", "/tmp"))]
-    for folder in {Path(os.path.abspath(path.strip())) for path in include_paths}:
-        if any(folder.is_relative_to(root) for root in scratch) and folder.is_dir():
-            for header in sorted(folder.iterdir()):
+def _headers_in(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Headers that the candidate wrote itself into folders of its own, and below, but for hidden ones."""
+    for folder in folders:
+        for below, names, files in os.walk(folder):
+            names[:] = [name for name in names if not name.startswith(".")]
+            for header in (Path(below, name) for name in files):
                 if header.suffix in _HEADER_SUFFIXES and header.is_file():
-                    yield header.name, header.read_bytes()[:_FILE_LIMIT_BYTES].decode("utf-8", errors="replace")
+                    yield header, header.read_bytes()[:_FILE_LIMIT_BYTES].decode("utf-8", errors="replace")
 
 
 def _refuse_sycl(name: str, given: dict[str, Any]) -> None:

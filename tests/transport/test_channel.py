@@ -63,6 +63,37 @@ def test_a_channel_may_have_any_number_as_its_descriptor():
         assert high.receive(REQUEST, deadline=time.monotonic() + 60) == Go(slots=(0,), seed=0)
 
 
+LONG = Go(slots=tuple(range(1 << 19)), seed=0)
+
+
+def test_to_a_peer_that_reads_nothing_sending_is_late(ends):
+    channel, _ = ends
+    with pytest.raises(Late):
+        channel.send(LONG, deadline=time.monotonic() + 0.05)
+
+
+@pytest.mark.parametrize("with_descriptor", [False, True])
+def test_a_long_message_arrives_whole_at_a_peer_that_reads_by_and_by(ends, with_descriptor):
+    channel, peer = ends
+    given = [os.open(os.devnull, os.O_RDONLY)] if with_descriptor else []
+    arrived = []
+
+    def read():
+        with Channel(peer.dup()) as other:
+            arrived.append(other.receive_frame(REQUEST, deadline=time.monotonic() + 60))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    channel.send(LONG, given, deadline=time.monotonic() + 60)
+    reader.join()
+    for descriptor in given:
+        os.close(descriptor)
+    [(message, frame)] = arrived
+    frame.close()
+    assert message == LONG
+    assert len(frame.descriptors) == len(given)
+
+
 def test_a_descriptor_nobody_asked_for_is_closed_and_refused(ends):
     channel, peer = ends
     reader, writer = os.pipe()

@@ -174,8 +174,26 @@ def test_headers_of_the_candidates_own_folder_travel_with_the_request(
     (tmp_path / "notes.txt").write_text("no header")
     request = inline("m", "", extra_include_paths=["."])
     assert request.files == {"my.cuh": "// mine"}
-    assert request.extra_include_paths == (str(tmp_path),)
+    assert request.extra_include_paths == (".",)
     assert not request.uses_cuda
+
+
+def test_headers_lie_where_they_lay_and_their_folders_are_named_by_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two folders may have a header of one name, and each may have folders."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("one/mine.h", "two/mine.h", "two/below/deep.h", "two/.hidden/not.h"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"// {name}")
+    request = inline("m", "", extra_include_paths=["two", "/usr/include", str(tmp_path / "one")])
+    assert request.files == {name: f"// {name}" for name in ("one/mine.h", "two/mine.h", "two/below/deep.h")}
+    assert request.extra_include_paths == ("two", "/usr/include", "one")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.cpp").write_text("#include <mine.h>")
+    loaded = asked(cpp_extension.load, "m", "src/a.cpp", extra_include_paths=["one"])
+    assert set(loaded.files) == {"src/a.cpp", "one/mine.h"}
+    assert loaded.extra_include_paths == ("one",)
 
 
 def test_sycl_is_refused_by_name() -> None:
