@@ -37,6 +37,8 @@ MODULE_FILE = "module.so"
 _USED, _HASH = "used", "sha256"
 # An entry or a tool used this recently is not evicted: a worker may be about to load it.
 GRACE_S = 600.0
+# So many seconds once there is twice as much as there may be: what comes within minutes is bounded as well.
+FULL_GRACE_S = 60.0
 # A work folder this old was left behind by a process that died.
 ABANDONED_S = 6 * 3600.0
 
@@ -248,7 +250,7 @@ class ArtifactCache:
         for folder in (*sorted(others, key=_last_use), *sorted(entries, key=_last_use)):
             if surplus <= 0:
                 return
-            if now - _last_use(folder) >= GRACE_S:
+            if now - _last_use(folder) >= (GRACE_S if surplus <= self.limit_bytes else FULL_GRACE_S):
                 self._remove(folder)
                 surplus -= sizes[folder]
 

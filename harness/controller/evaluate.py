@@ -117,7 +117,7 @@ def evaluate(
         if not noting or (isinstance(error, GivenUpError) and not isinstance(error, DeadlineError)):
             raise
         return noted(draft, error, seat=at)
-    return replace(evaluated, unconfirmed=draft.audited and draft.later)
+    return replace(evaluated, unconfirmed=bool(draft.audited and draft.later))
 
 
 @dataclass
@@ -181,8 +181,9 @@ class Draft:
     """A submission half way: what is known before a device is needed.
 
     `failure` is set where it ends here through a fault of its own, `fault` where it does through ours.
-    `audited`: stock is to confirm the verdict. `stock` is the same submission built by stock where that is done before
-    the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores that nothing else wants.
+    `audited`: stock is to confirm the verdict, None where that is open. `stock` is the same submission built by stock
+    where that is done before the verdict is told; `later` leaves it to `controller/auditing.py`. `idle`: built on cores
+    that nothing else wants.
     """
 
     submission: Submission
@@ -195,7 +196,7 @@ class Draft:
     preparation: Preparation | None = None
     failure: Failed | None = None
     fault: HarnessError | None = None
-    audited: bool = False
+    audited: bool | None = None
     stock: "Draft | None" = None
     later: bool = False
     idle: bool = False
@@ -279,11 +280,17 @@ def _examine(draft: Draft, candidate: Candidate, *, session: Session, on_phase: 
             settings=draft.settings,
         )
     draft.failure = _its_own(draft.preparation.failure, session)
-    draft.audited = _is_to_be_confirmed(draft)
-    if draft.audited and not draft.later:
-        draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
-        with draft.phase("confirm", on_phase):
-            examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
+    _ask_stock(draft, session=session, on_phase=on_phase)
+
+
+def _ask_stock(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
+    """Settle whether stock is asked, unless that is settled or nothing is built yet, and have it build then."""
+    if draft.audited is None:
+        draft.audited = _is_to_be_confirmed(draft)
+        if draft.audited and not draft.later:
+            draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
+            with draft.phase("confirm", on_phase):
+                examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
 
 
 def _needs_more(candidate: Candidate) -> Failed | None:
@@ -325,6 +332,8 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
     with logs.about(draft.log_id):
         evaluated = _settle(draft, session=session, seat=seat, on_phase=on_phase)
         _log.info("%s on %s", _said(evaluated.record.verdict), seat.device.name)
+    if draft.preparation is not None:
+        _ask_stock(draft, session=session, on_phase=on_phase)
     if draft.settings.races:
         evaluated = _held_against_races(evaluated, draft, session=session, on_phase=on_phase)
     if draft.stock is None:
@@ -446,13 +455,16 @@ def drawn(audit: AuditChoice) -> bool:
     return audit == "all" or (audit == "sample" and secrets.randbelow(ONE_IN) == 0)
 
 
-def _is_to_be_confirmed(draft: Draft) -> bool:
-    """Whether something was built fast, or may yet be once it runs, and is among those that stock is asked about."""
+def _is_to_be_confirmed(draft: Draft) -> bool | None:
+    """Whether something was built fast, or may yet be once it runs, and is among those that stock is asked about.
+
+    None where nothing was and, by its languages, nothing will: a source that is decoded names none of them.
+    """
     assert draft.preparation is not None
     assert draft.candidate is not None
     may_build_yet = draft.failure is None and any(row.late_builds for row in _rows(draft.candidate))
     fast = may_build_yet or any(build.toolchain in FAST_TOOLCHAINS for build in draft.preparation.builds)
-    return fast and draft.settings.toolchain == "auto" and drawn(draft.settings.audit)
+    return draft.settings.toolchain == "auto" and drawn(draft.settings.audit) if fast else None
 
 
 def confirmed(fast: Evaluated, stock: Evaluated, seconds: float) -> Evaluated:

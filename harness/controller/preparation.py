@@ -6,6 +6,7 @@ gets as far as it can here and builds the rest on the device's worker.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from harness.backends import BACKENDS
 from harness.catalog.hub import hub_environment, models_of
@@ -32,18 +33,20 @@ Build = Callable[[BuildRequest], Artifact | BuildFailure]
 class Preparation:
     """What importing a candidate on the CPU came to, and what it had built, later too.
 
-    `failure` is None where it may go on to a device. `artifacts` are the keys of what was built.
+    `failure` is None where it may go on to a device. `known` are the keys of what was built, and hashes of the requests
+    that were refused.
     """
 
     builds: tuple[BuildSummary, ...] = ()
     notes: tuple[str, ...] = ()
     build_log: str = ""
     failure: Failed | None = None
-    artifacts: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
 
     def with_build(self, request: BuildRequest, outcome: Artifact | BuildFailure) -> "Preparation":
         """The same with one more build. What is asked for again, as in the worker that is judged, counts once."""
-        if isinstance(outcome, Artifact) and outcome.key in self.artifacts:
+        key = outcome.key if isinstance(outcome, Artifact) else sha256(request.model_dump_json().encode()).hexdigest()
+        if key in self.known:
             return self
         counts = isinstance(outcome, Artifact) or outcome.decided
         return replace(
@@ -51,7 +54,7 @@ class Preparation:
             builds=(*self.builds, _summary(request, outcome)) if counts else self.builds,
             notes=(*self.notes, *(outcome.notes if isinstance(outcome, Artifact) else ())),
             build_log="\n".join(log for log in (self.build_log, outcome.log) if log),
-            artifacts=self.artifacts | ({outcome.key} if isinstance(outcome, Artifact) else set()),
+            known=self.known | {key},
         )
 
 

@@ -23,6 +23,8 @@ BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
 _EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
 MAX_BUILDS = 32  # extensions of one candidate
 MAX_BUILDS_S = 1200.0  # what they may have taken together before another is begun
+MOST_BUILT_BYTES = 512 << 20
+"""Shared objects of one candidate together: copies lie in its socket until it reads them, where nothing counts them."""
 _LONGEST_REQUEST = 8 << 20  # bytes of a build request
 _LOG = 1 << 20  # characters that are kept of a log
 
@@ -49,7 +51,7 @@ class Conversation:
 
     def __init__(self, worker: Worker, channel: Channel, build: BuildAnswer) -> None:
         self._worker, self._channel, self._build = worker, channel, build
-        self._builds, self._builds_s = 0, 0.0
+        self._builds, self._builds_s, self._built_bytes = 0, 0.0, 0
         self.could_be_read = False
         """Whether the worker's memory could be read before any code of a candidate ran in it."""
 
@@ -192,6 +194,10 @@ class Conversation:
                 for path in filter(None, (outcome.path, outcome.library)):  # the cache's own files, others' too
                     copies.append(sealed_copy(path))
                     opened.callback(os.close, copies[-1])
+                    self._built_bytes += os.fstat(copies[-1]).st_size
+                if self._built_bytes > MOST_BUILT_BYTES:
+                    detail = f"had more than {MOST_BUILT_BYTES >> 20} MiB built"
+                    raise SubjectFailed("disk", detail, self._end().log)
             took_s = time.monotonic() - started
             self._builds_s += took_s
             built = Built(artifact=outcome) if isinstance(outcome, Artifact) else Built(failure=outcome)

@@ -138,6 +138,15 @@ def test_a_tool_that_another_process_used_a_moment_ago_stays(tmp_path: Path) -> 
     assert other.exists()
 
 
+def test_what_was_used_a_while_ago_goes_once_there_is_twice_as_much_as_there_may_be(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, limit_bytes=9000)
+    for number, name in enumerate(("aa", "bb", "cc")):
+        age(put(cache, name, b"x" * 5000), 120 - number)
+    assert cache.summary().artifacts == 3
+    put(cache, "dd", b"x" * 5000)
+    assert [name for name in ("aa", "bb", "cc", "dd") if cache.get(name) is not None] == ["bb", "cc", "dd"]
+
+
 def test_the_tool_in_use_is_never_evicted(tmp_path: Path) -> None:
     cache = ArtifactCache(tmp_path, limit_bytes=10)
     mine = publish(cache, "slim-mine", 2000, unused_s=99999)

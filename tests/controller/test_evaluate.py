@@ -433,6 +433,20 @@ def test_what_builds_nothing_and_what_is_not_asked_about_is_judged_once(
     assert (record.confirmed, "confirm" in record.phases_s) == ("none", False)
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_source_that_hides_that_it_builds_is_asked_about_once_it_has_built(both_ways, submission, problem, later):
+    nothing = Preparation()
+    made = both_ways(JUDGEMENT, JUDGEMENT, fast=nothing, stock=nothing)
+    made.seats[0].wanted = [BuildRequest(name="late")]
+    made.build = lambda *_, choice, **how: ARTIFACT.model_copy(
+        update={"toolchain": "slim" if choice == "auto" else "stock"}
+    )
+    evaluated = evaluate(submission(PYTORCH), problem(), session=made, later=later)
+    assert evaluated.unconfirmed is later
+    assert evaluated.record.confirmed == ("none" if later else "stock")
+    assert len(made.seats[0].jobs) == (1 if later else 2)
+
+
 def test_what_stock_built_may_build_more_once_it_runs_and_is_asked_about(both_ways, submission, problem):
     record = evaluate(submission(CUDA), problem(), session=both_ways(JUDGEMENT, JUDGEMENT, fast=STOCK)).record
     assert record.confirmed == "stock"

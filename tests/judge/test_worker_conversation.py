@@ -315,6 +315,32 @@ def test_builds_without_end_break_the_protocol(stage):
     assert one.worker.killed
 
 
+def test_shared_objects_without_end_are_too_much_for_the_disk(stage, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("harness.judge.worker_conversation.MOST_BUILT_BYTES", 2_500)
+    (tmp_path / "a.so").write_bytes(b"x" * 1_000)
+    artifact = Artifact(
+        key="k", path=str(tmp_path / "a.so"), sha256="0" * 64, module="a", toolchain="slim", cached=False,
+        seconds=0.0, cpu_seconds=0.0,
+    )  # fmt: skip
+    one = stage(outcome=artifact)
+    for number in range(4):
+        one.theirs.send(Build(request=BuildRequest(name=f"extension_{number}")))
+    assert one.failure().reason == "disk"
+    assert len(one.requests) == 3
+    assert one.worker.killed
+
+
+def test_a_worker_that_reads_no_answer_is_out_of_time(stage):
+    """The socket is full by then, and nobody must wait for it without end."""
+    one = stage(outcome=FAILURE.model_copy(update={"log": "x" * 65_000}))
+    for number in range(20):
+        one.theirs.send(Build(request=BuildRequest(name=f"extension_{number}")))
+    failed = one.failure(seconds=0.3)
+    assert failed.reason == "timeout"
+    assert "did not read" in failed.detail
+    assert one.worker.killed
+
+
 def test_builds_that_each_take_long_do_not_take_for_ever(stage, monkeypatch):
     monkeypatch.setattr("harness.judge.worker_conversation.MAX_BUILDS_S", 0.0)
     one = stage(ended=None)
