@@ -142,22 +142,27 @@ class Oracle:
             self._again(self.model, inputs, seed)
         return exact, tuple(self._moved(like, inputs, seed, until, scales)) if mixing.found else ()
 
-    def in_other_class(self, like: Any, inputs: list[Any], *, seed: int) -> Any:
-        """The outputs as they would be written with convolutions in tf32 where these are not, and the other way round.
+    def in_class(self, like: Any, inputs: list[Any], *, seed: int, tf32: bool) -> Any:
+        """The outputs as they would be written with convolutions in tf32 throughout, or on a GPU without any.
 
-        PyTorch takes convolutions of float32 in tf32 on a GPU and not on a CPU. On a GPU they are had by telling it
-        not to; on a CPU by float64 with rounded operands, as the dtypes of `like` hold them. None where nothing in the
-        reference is in tf32 on either, and where it cannot be had.
+        PyTorch takes convolutions of float32 in tf32 on a GPU where cuDNN picks a kernel that does, which goes by sizes
+        and layouts, and never on a CPU. In tf32 they are had by rounding their operands, in float64 where that can be
+        had; without it by telling cuDNN. As the dtypes of `like` hold them. None where nothing in the reference may be
+        in tf32, and where it cannot be had.
         """
         if not self._convolves or not _is_float32([like, inputs, list(self.model.parameters())]):
             return None
         on_gpu = self._problem.device.type == "cuda"
-        if not (torch.backends.cudnn.allow_tf32 if on_gpu else self._has_double()):
+        if on_gpu and not torch.backends.cudnn.allow_tf32:
             return None
-        mode = Convolutions(in_tf32=not on_gpu)
+        narrow = 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES or not self._has_double()
+        if not tf32 and not on_gpu:
+            return None
+        model = self.model if narrow or not tf32 else self._double
+        mode = Convolutions(in_tf32=tf32)
         with _without_tf32(), mode:
-            found = self._again(self.model if on_gpu else self._double, inputs, seed)
-        self._convolves = mode.found
+            found = self._again(model, inputs, seed)
+        self._convolves = mode.found or found is None
         return _narrowed(found, like) if mode.found and _same_form(like, found) else None
 
     @property
@@ -236,7 +241,9 @@ class Oracle:
 
     def _doubled(self, inputs: list[Any]) -> list[Any] | None:
         """The inputs in float64, and the model beside; None where float64 is not to be had, or not affordable."""
-        if not self._affordable or 2 * _size_in_double(inputs) > FLOAT64_BYTES or not self._made_double():
+        if 2 * _size_in_double(inputs) > FLOAT64_BYTES:
+            self._affordable = False
+        if not self._affordable or not self._made_double():
             return None
         return [_doubled(value) for value in inputs]
 

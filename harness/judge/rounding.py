@@ -19,7 +19,7 @@ from harness.judge.accumulation import CONVOLUTIONS, EXPLAINED, LEAST, MOVES, In
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.tensors import leaves, pieces
 
-_FRACTION_BITS = 52  # of float64
+_FRACTION_BITS = {torch.float64: 52, torch.float32: 23}
 
 COARSE: dict[str, tuple[int, bool]] = {
     "tf32 or half": (10, False),
@@ -116,7 +116,7 @@ class OperandsRounded(OperatorMode):
 
 
 class Convolutions(OperatorMode):
-    """While it is entered, notes in `found` whether there are any; `in_tf32` rounds their float64 operands to that."""
+    """While it is entered, notes in `found` whether there are any; `in_tf32` rounds their operands to that."""
 
     def __init__(self, *, in_tf32: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -147,12 +147,12 @@ _CHANGES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {}
 
 
 def rounded(value: torch.Tensor, bits: int, *, cut: bool = False) -> torch.Tensor:
-    """A float64 tensor with so many bits of fraction: to nearest, ties away from zero, or the rest cut off."""
-    drop = _FRACTION_BITS - bits
-    pattern = value.contiguous().view(torch.int64)
+    """A tensor in float64 or float32 with so many bits of fraction: to nearest, ties away from zero, or cut off."""
+    drop = _FRACTION_BITS[value.dtype] - bits
+    pattern = value.contiguous().view(torch.int64 if value.dtype == torch.float64 else torch.int32)
     if not cut:
         pattern = pattern + (1 << (drop - 1))
-    return (pattern & -(1 << drop)).view(torch.float64)
+    return (pattern & -(1 << drop)).view(value.dtype)
 
 
 _CHANGES.update({name: partial(rounded, bits=bits, cut=cut) for name, (bits, cut) in COARSE.items()})

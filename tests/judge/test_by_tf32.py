@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from harness.judge import oracle
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
 from harness.judge.rounding import rounded
@@ -69,15 +70,56 @@ def test_a_convolution_in_float32_is_not_flagged(judge_function):
     assert (found.verdict.kind, found.by_tf32) == ("correct", 0.0)
 
 
+@pytest.mark.parametrize("float64_bytes", [oracle.FLOAT64_BYTES, 0])
 @pytest.mark.parametrize(("source", "there"), [(CONVOLUTION, True), (PRODUCT, False)])
-def test_the_reference_in_tf32_differs_as_tf32_does_where_it_convolves(source, there):
+def test_the_reference_in_tf32_differs_as_tf32_does_where_it_convolves(source, there, float64_bytes, monkeypatch):
+    """With the operands rounded in float64, or in float32 where that takes too much."""
+    monkeypatch.setattr(oracle, "FLOAT64_BYTES", float64_bytes)
     problem = load_problem("test", source, device=torch.device("cpu"))
-    oracle = Oracle(problem, [], 3)
+    asked = Oracle(problem, [], 3)
     inputs = problem.draw(1)
-    expected = oracle.expected(inputs)
-    other = oracle.in_other_class(expected.like, inputs, seed=0)
+    expected = asked.expected(inputs)
+    other = asked.in_class(expected.like, inputs, seed=0, tf32=True)
     assert (other is not None) == there
+    assert asked.in_class(expected.like, inputs, seed=0, tf32=False) is None
     if there:
         off = float((other - expected.like).abs().mean() / expected.like.abs().mean())
         assert other.dtype == torch.float32
+        assert 5e-5 < off < 1e-3
+
+
+def test_float32_is_rounded_as_float64_is():
+    value = torch.randn(1000)
+    assert torch.equal(rounded(value, 10), rounded(value.double(), 10).float())
+    assert torch.equal(rounded(value, 10, cut=True), rounded(value.double(), 10, cut=True).float())
+
+
+def test_inputs_too_large_for_float64_leave_none_affordable(monkeypatch):
+    """So that the audit finds out the reference's own error by other means."""
+    monkeypatch.setattr(oracle, "FLOAT64_BYTES", 1 << 10)
+    problem = load_problem("test", CONVOLUTION, device=torch.device("cpu"))
+    asked = Oracle(problem, [], 3)
+    expected = asked.expected(problem.draw(1))
+    assert expected.exact is expected.like
+    assert not asked.affordable
+
+
+WITHOUT_CUDNN = CONVOLUTION.replace(
+    "return self.layer(x)", "with torch.backends.cudnn.flags(enabled=False): return self.layer(x)"
+)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("float64_bytes", [oracle.FLOAT64_BYTES, 0])
+def test_on_a_gpu_a_convolution_may_be_in_tf32_or_not_whichever_the_reference_took(float64_bytes, monkeypatch):
+    """cuDNN picks a kernel by sizes and layouts, and without a float64 the one that it picked is what is expected."""
+    monkeypatch.setattr(oracle, "FLOAT64_BYTES", float64_bytes)
+    for reference, tf32 in ((CONVOLUTION, False), (WITHOUT_CUDNN, True)):
+        problem = load_problem("test", reference, device=torch.device("cuda"))
+        asked = Oracle(problem, [], 3)
+        inputs = problem.draw(1)
+        like = asked.expected(inputs).like
+        other = asked.in_class(like, inputs, seed=0, tf32=tf32)
+        off = float((other - like).abs().mean() / like.abs().mean())
         assert 5e-5 < off < 1e-3
