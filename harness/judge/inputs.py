@@ -18,6 +18,8 @@ from harness.transport.values import MappingValue, SequenceValue, TensorValue, V
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
 _PATTERN = 0xA5
+_AT_ONCE = 1 << 26
+"""Slots of a device that have so many bytes together are compared by one operation, which copies them."""
 
 
 def _signed(value: torch.Tensor) -> torch.Tensor:
@@ -190,6 +192,11 @@ class InputSets:
         self.arena.close()
 
     @property
+    def is_apart(self) -> bool:
+        """Whether the judge has what it wrote in memory of its own besides the arena."""
+        return self._written is not self._raw
+
+    @property
     def on_device(self) -> bool:
         """Whether the arena lies in device memory."""
         return bool(self._raw.is_cuda)
@@ -269,14 +276,23 @@ class InputSets:
         )
 
     def untouched(self, slots: Sequence[int]) -> bool:
-        """Whether slots still hold, to the last bit, what was revealed of them."""
-        return self._written is self._raw or all(
-            same_bits(raw, written) for raw, written in (self._of(slot) for slot in slots)
-        )
+        """Whether slots, and the red zones around, still hold to the last bit what was revealed of them."""
+        if self._written is self._raw:
+            return True
+        if self.on_device and len(slots) * self._slot_size <= _AT_ONCE:
+            at = torch.tensor(list(slots), device=self._raw.device)
+            raw, written = (self._words(memory)[at] for memory in (self._raw, self._written))
+            return torch.equal(raw, written)
+        return all(same_bits(raw, written) for raw, written in (self._of(slot) for slot in slots))
+
+    def _words(self, memory: torch.Tensor) -> torch.Tensor:
+        """A row for each slot and its zones, of words of eight bytes."""
+        shape = (self.count, (self._slot_size + RED_ZONE) // 8)
+        return memory.view(torch.int64).as_strided(shape, (self._slot_size // 8, 1))
 
     def _of(self, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
-        start = slot * self._slot_size
-        return self._raw[start : start + self._slot_size], self._written[start : start + self._slot_size]
+        start, end = slot * self._slot_size, (slot + 1) * self._slot_size + RED_ZONE
+        return self._raw[start:end], self._written[start:end]
 
     def red_zones_intact(self, slot: int) -> bool:
         """Whether no byte between a slot's tensors was written."""

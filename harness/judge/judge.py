@@ -1042,8 +1042,9 @@ class _Case:
             subject.release(trim=True)
         asked = secrets.choice(list(written))
         doubted = self._doubted(list(written))
+        untouched = self._sets.is_apart and self._sets.untouched([of.slot for of in written.values()])
         for (call, of), output in zip(written.items(), outputs, strict=True):
-            if not self._oracle.changes_inputs:
+            if not self._oracle.changes_inputs and not untouched:  # says where
                 self._check_memory(self._sets, of.contents, "timed", of.slot)
             inputs = self._inputs(of.contents, self._sets, of.slot)
             before = call if self._audit.random else 0

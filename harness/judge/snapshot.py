@@ -12,10 +12,11 @@ import itertools
 import os
 import re
 import secrets
-from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,6 +37,9 @@ _FEWEST_SHARE = 0.95
 of what is left nothing is looked at, and a candidate may choose what that is."""
 _ROOM = 1.5
 """Outputs whose sizes depend on their inputs may be so much larger than the one described last."""
+
+
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -212,18 +216,28 @@ class Allocation:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Elements at `places` of one output, as in `Places`. `words`: one row a call, its number by `row`."""
+    """Elements at `places` of one output, as in `Places`. `words` has a row for each of `calls`, which ascend.
+
+    `addresses` are those of the outputs in the worker, `at` says which of `allocations` holds each.
+    """
 
     layout: TensorValue
     places: torch.Tensor
-    sources: Callable[[int], Source]
     words: torch.Tensor
-    row: MappingOf[int, int]
+    calls: _Numbers
+    addresses: _Numbers
+    allocations: Sequence[Allocation]
+    at: _Numbers
 
-    def of(self, call: int) -> Kept:
+    def of(self, call: int) -> Kept | None:
+        row = int(np.searchsorted(self.calls, call))
+        if row == len(self.calls) or self.calls[row] != call:
+            return None
         places = self.places if self.places.dim() == 1 else self.places[call]
-        rows = self.words[self.row[call]].contiguous().view(torch.uint8).view(len(places), -1)
-        return Kept(self.sources(self.row[call]), self.layout, rows, places)
+        address, held = int(self.addresses[row]), self.allocations[self.at[row]]
+        source = Source(0, address, held.handle, held.raw[address - held.base :])
+        elements = self.words[row].contiguous().view(torch.uint8).view(len(places), -1)
+        return Kept(source, self.layout, elements, places)
 
 
 @dataclass(frozen=True)
@@ -235,10 +249,8 @@ class Gathered:
     def of(self, call: int) -> dict[int, list[Kept]]:
         """What was kept of a call's outputs, by address; once for each layout that they were read by."""
         found: dict[int, list[Kept]] = {}
-        for rows in self.rows:
-            if call in rows.row:
-                kept = rows.of(call)
-                found.setdefault(kept.source.address, []).append(kept)
+        for kept in filter(None, (rows.of(call) for rows in self.rows)):
+            found.setdefault(kept.source.address, []).append(kept)
         return found
 
 
@@ -253,10 +265,10 @@ def gather(
     A few launches for each output, however many calls and allocations there are: the clock runs. Does not wait for the
     device. An output is left out where nothing is mapped for all of that layout, and a call that has not as many.
     """
-    calls = [call for call, named in enumerate(addresses) if len(named) == len(layout)]
+    calls = np.array([call for call, named in enumerate(addresses) if len(named) == len(layout)], dtype=np.int64)
     found: list[_Rows] = []
     ordered = sorted(allocations, key=lambda one: one.base)
-    if not calls or not ordered:
+    if not len(calls) or not ordered:
         return Gathered(())
     bases = np.array([one.base for one in ordered], dtype=np.int64)
     ends = np.array([one.base + one.size for one in ordered], dtype=np.int64)
@@ -271,17 +283,14 @@ def gather(
         at = np.searchsorted(bases, named, side="right") - 1
         mapped = here[at] + (named - bases[at])  # of what lies below all bases nothing is taken
         held = (at >= 0) & (named + leaf.span * width <= ends[at]) & ((mapped - lowest) % width == 0)
-        taken = np.flatnonzero(held)
-        if not len(taken):
+        if not held.any():
             continue
-        first = torch.from_numpy((mapped[taken] - lowest) // width).to(where.flat.device)
+        first = torch.from_numpy((mapped[held] - lowest) // width).to(where.flat.device)
         elements = where.elements
         if elements.dim() > 1:  # other places of each call
-            elements = elements[[calls[one] for one in taken.tolist()]]
+            elements = elements[calls[held].tolist()]
         words = _everything_from(ordered, lowest, width)[first[:, None] + elements]
-        sources = _sources([int(named[one]) for one in taken], [ordered[at[one]] for one in taken])
-        row = {calls[one]: number for number, one in enumerate(taken.tolist())}
-        found.append(_Rows(leaf, where.flat, sources, words, row))
+        found.append(_Rows(leaf, where.flat, words, calls[held], named[held], ordered, at[held]))
     return Gathered(tuple(found))
 
 
@@ -293,14 +302,6 @@ def _everything_from(allocations: Sequence[Allocation], lowest: int, width: int)
     size = max(one.raw.data_ptr() + one.raw.numel() for one in allocations) - lowest
     everything: torch.Tensor = device_bytes(lowest, size // width * width, 0)
     return everything.view(_WORDS[width])
-
-
-def _sources(addresses: list[int], allocations: list[Allocation]) -> Callable[[int], Source]:
-    def source(call: int) -> Source:
-        address, one = addresses[call], allocations[call]
-        return Source(0, address, one.handle, one.raw[address - one.base :])
-
-    return source
 
 
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128}

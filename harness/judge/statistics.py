@@ -8,7 +8,8 @@ import numpy as np
 
 from harness.schema.record import Interval
 
-RESAMPLES = 2000
+RESAMPLES, FEW_RESAMPLES = 2000, 400
+"""For what is stated, and to find out while rounds go on whether they suffice."""
 SAME = 0.01
 """Two times closer than this are called the same: the harness's own repeatability."""
 PERCENTILES = (2.5, 97.5)
@@ -71,7 +72,7 @@ def _interval(value: float, resampled: np.ndarray[Any, np.dtype[np.float64]]) ->
     return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
 
 
-def median_ratio(reference: Samples, candidate: Samples, *, seed: int = 0) -> Interval:
+def median_ratio(reference: Samples, candidate: Samples, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """The median over rounds of reference / candidate, with its 95% percentile bootstrap interval.
 
     Samples are times of equal unit, as many of either, at least one; those of one index are of rounds next to each
@@ -80,16 +81,16 @@ def median_ratio(reference: Samples, candidate: Samples, *, seed: int = 0) -> In
     interval. Raises ValueError where one side has more samples. Source: Efron and Tibshirani, An Introduction to the
     Bootstrap (1993), chapter 13.
     """
-    return product_of_ratios((reference, candidate), seed=seed)
+    return product_of_ratios((reference, candidate), seed=seed, resamples=resamples)
 
 
-def product_of_ratios(*pairs: tuple[Samples, Samples], seed: int = 0) -> Interval:
+def product_of_ratios(*pairs: tuple[Samples, Samples], seed: int = 0, resamples: int = RESAMPLES) -> Interval:
     """The product of the `median_ratio` of pairs that were measured apart."""
     generator = np.random.default_rng(seed)
-    value, resampled = 0.0, np.zeros(RESAMPLES)
+    value, resampled = 0.0, np.zeros(resamples)
     for above, below in pairs:
         ratios = np.array([math.log(one / other) for one, other in zip(above, below, strict=True)])
-        picks = generator.integers(0, len(ratios), size=(RESAMPLES, len(ratios)))
+        picks = generator.integers(0, len(ratios), size=(resamples, len(ratios)))
         resampled += np.median(ratios[picks], axis=1)
         value += float(np.median(ratios))
     low, high = np.percentile(resampled, PERCENTILES)

@@ -113,6 +113,9 @@ class Subject(Protocol):
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:
         """Of large outputs of these calls of the next round keep these elements as well: flat indices, by tensor."""
 
+    def look_for(self, calls: int) -> None:
+        """Draw which elements of outputs are read of a round of so many calls that is held next. On a host nothing."""
+
     def settle(self) -> None:
         """Wait until all of a subject that is held has stopped."""
 

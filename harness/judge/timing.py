@@ -39,6 +39,8 @@ from harness.backends.reading import Reading
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.statistics import (
+    FEW_RESAMPLES,
+    RESAMPLES,
     conclusion,
     longer_at_least,
     median,
@@ -445,7 +447,7 @@ class _Turns:
         if rounds < MIN_ROUNDS:
             return False
         hand_over_s = self.hand_over_s()
-        speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count)
+        speedup, _ = _stated(self.mine, self.theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
         width = (speedup.high - speedup.low) / speedup.value
         short = (
             self._plan.singles
@@ -558,7 +560,9 @@ def _aside(mine: Samples, theirs: Samples) -> float:
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
 
 
-def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> tuple[Interval, list[int]]:
+def _stated(
+    mine: Samples, theirs: Samples, hand_over_s: float, count: int, *, resamples: int = RESAMPLES
+) -> tuple[Interval, list[int]]:
     """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
 
     Held against the rest are what `get_inputs` draws, the others together, and each kind of `KIND_ROUNDS` rounds.
@@ -566,7 +570,7 @@ def _stated(mine: Samples, theirs: Samples, hand_over_s: float, count: int) -> t
     mine_ms, theirs_ms = (samples.call_ms(hand_over_s, count) for samples in (mine, theirs))
 
     def over(rounds: list[int]) -> Interval:
-        return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds])
+        return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds], resamples=resamples)
 
     def median_over(rounds: list[int]) -> float:
         return median([theirs_ms[at] / mine_ms[at] for at in rounds])
@@ -868,6 +872,7 @@ class _Clock:
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
         subject.aside_s()
+        subject.look_for(len(order))
         self._device.touch()  # drawing may still go on
         started = time.monotonic()
         self._device.evict()

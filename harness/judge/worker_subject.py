@@ -144,6 +144,7 @@ class WorkerSubject:
         self._freezes = self._strays = 0
         self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
         self._looked = False
+        self._looked_for: list[tuple[tuple[TensorValue, ...], list[Places]]] = []
         self._gathered: list[Gathered] | None = None
         self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
@@ -253,8 +254,7 @@ class WorkerSubject:
         self._gathered, self._kept = None, {}
         request = Go(slots=tuple(slots), seed=seed, order=order)
         gathers = hold and self._apart and self._copied_arena() is None
-        layouts = list(self._layouts.values()) if gathers else []
-        places = [self._places(layout, len(slots)) for layout in layouts]
+        looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
         stop = self._halt if hold else lambda: None
         seconds, why = self._call_s, ""
@@ -265,16 +265,17 @@ class WorkerSubject:
         self._was_called = True
         if gathers:
             allocations = self._allocations()
-            self._gathered = [
-                gather(self._done.addresses, layout, at, allocations)
-                for layout, at in zip(layouts, places, strict=True)
-            ]
+            self._gathered = [gather(self._done.addresses, layout, at, allocations) for layout, at in looked_for]
             self._hardware.wait()
         device_ms = self._done.device_ms if self._apart else None
         return Round(time.monotonic() - started, len(slots), device_ms)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._wanted = dict(places)
+
+    def look_for(self, calls: int) -> None:
+        if self._apart and self._copied_arena() is None:
+            self._looked_for = [(layout, self._places(layout, calls)) for layout in self._layouts.values()]
 
     def _wanted_of(self, call: int, index: int) -> torch.Tensor | None:
         wanted = self._wanted.get(call, ())

@@ -444,8 +444,11 @@ def _parameters(model: Any) -> tuple[ParameterShape, ...]:
 
 
 def _end_of(output: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned."""
-    if type(output) is torch.Tensor and not output.dtype.is_complex and output.layout is torch.strided:
+    """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned.
+
+    Of a plain tensor in few steps: a clock runs, and there may be hundreds. What is not strided is none any more.
+    """
+    if type(output) is torch.Tensor and not output.is_complex():
         return (_data_ptr(output),), (_extent(output),), 0
     found: list[int] = []
     reach: list[int] = []

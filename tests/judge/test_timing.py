@@ -91,6 +91,8 @@ class Recorder:
 
     def look_at(self, places): ...
 
+    def look_for(self, calls): ...
+
     def outputs(self, calls, *, like=None):
         self.frozen = False
         return [None for _ in calls]
