@@ -18,6 +18,7 @@ was not as expected.
 import argparse
 import ast
 import json
+import os
 import platform
 import re
 import sys
@@ -76,13 +77,14 @@ def _read(path: Path) -> Kernel:
     )
 
 
-def _judged(kernel: Kernel, evaluator: Evaluator) -> dict[str, Any]:
+def _judged(kernel: Kernel, evaluator: Evaluator) -> tuple[dict[str, Any], str]:
+    """A kernel's row, and what the device is called that judged it."""
     started = time.monotonic()
     record = evaluator.evaluate(kernel.candidate, load_problem(kernel.problem))
     verdict = record.verdict
     said = str(getattr(verdict, "reason", None) or getattr(verdict, "rule", "") or "")
     allowed = kernel.expected if record.device.kind == "cuda" else kernel.expected_without_gpu
-    return {
+    row = {
         "name": kernel.name,
         "what": kernel.what,
         "verdict": verdict.kind,
@@ -93,6 +95,7 @@ def _judged(kernel: Kernel, evaluator: Evaluator) -> dict[str, Any]:
         "device": record.device.kind,
         "seconds": round(time.monotonic() - started, 2),
     }
+    return row, record.device.name
 
 
 def compared(rows: list[dict[str, Any]], others: list[dict[str, Any]]) -> dict[str, str]:
@@ -122,13 +125,14 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path)
     asked = parser.parse_args()
     wanted = asked.only.split(",")
-    rows = []
+    rows, devices = [], set()
     with Evaluator(device=asked.device, settings=Settings(timing="none", timeout_s=asked.timeout)) as evaluator:
         for kernel in read_kernels():
             if not any(part in kernel.name for part in wanted):
                 continue
-            row = _judged(kernel, evaluator)
+            row, device = _judged(kernel, evaluator)
             rows.append(row)
+            devices.add(device)
             mark = " " if row["as_expected"] else "!"
             print(f"{mark} {row['name']:28} {row['verdict']:8} {row['reason']:13} {row['seconds']:6.1f} s", end="")
             print(f"  {row['detail'][:200]}" if row["detail"] else "", flush=True)
@@ -139,8 +143,9 @@ def main() -> int:
     )
     summary: dict[str, Any] = {
         "judged_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("torch", "triton")},
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+        "device": ", ".join(sorted(devices)),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("torch", "triton")}},
         "rows": rows,
     }
     if asked.against is not None:

@@ -20,14 +20,14 @@ def attention_kernel(Q, K, V, Out, scale, T, D: tl.constexpr, BM: tl.constexpr, 
     for start_n in range(0, (start_m + 1) * BM, BN):
         offs_n = start_n + tl.arange(0, BN)
         k = tl.load(K + base + offs_n[None, :] * D + offs_d[:, None], mask=offs_n[None, :] < T, other=0.0)
-        qk = tl.dot(q, k) * scale
+        qk = tl.dot(q, k, input_precision="ieee") * scale
         qk = tl.where((offs_m[:, None] >= offs_n[None, :]) & (offs_n[None, :] < T), qk, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(qk, 1))
         p = tl.exp(qk - m_new[:, None])
         alpha = tl.exp(m_i - m_new)
         l_i = l_i * alpha + tl.sum(p, 1)
         v = tl.load(V + base + offs_n[:, None] * D + offs_d[None, :], mask=offs_n[:, None] < T, other=0.0)
-        acc = acc * alpha[:, None] + tl.dot(p, v)
+        acc = acc * alpha[:, None] + tl.dot(p, v, input_precision="ieee")
         m_i = m_new
     tl.store(Out + base + offs_m[:, None] * D + offs_d[None, :], acc / l_i[:, None], mask=offs_m[:, None] < T)
 

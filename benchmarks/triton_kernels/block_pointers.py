@@ -17,6 +17,7 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constex
         acc += tl.dot(
             tl.load(a, boundary_check=(0, 1), padding_option="zero"),
             tl.load(b, boundary_check=(0, 1), padding_option="zero"),
+            input_precision="ieee",
         )
         a = tl.advance(a, (0, BK))
         b = tl.advance(b, (BK, 0))

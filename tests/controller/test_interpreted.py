@@ -62,6 +62,7 @@ def evaluator():
     [
         *("matmul_grouped", "softmax_rows", "gelu_libdevice", "dropout_rand", "matmul_bfloat16", "min_and_max"),
         *("tuned_with_reset", "bug_softmax_padding", "bug_autotuned_accumulation", "bug_sum_race"),
+        *("half_attention_tf32", "matmul_tf32x3", "bug_tf32_matmul", "bug_tf32_attention"),
         *("bug_unmasked_store", "bug_global", "bug_no_such_function", "inline_assembly", "asks_for_registers"),
     ],
 )

@@ -1,0 +1,52 @@
+"""correct: attention in half precision, computed in float32, its products at the default precision, which is tf32."""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attention_kernel(Q, K, V, Out, scale, T, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    start_m = tl.program_id(0)
+    base = tl.program_id(1) * T * D
+    offs_m = start_m * BM + tl.arange(0, BM)
+    offs_d = tl.arange(0, D)
+    q = tl.load(Q + base + offs_m[:, None] * D + offs_d[None, :], mask=offs_m[:, None] < T, other=0.0).to(tl.float32)
+    m_i = tl.full([BM], float("-inf"), dtype=tl.float32)
+    l_i = tl.zeros([BM], dtype=tl.float32)
+    acc = tl.zeros([BM, D], dtype=tl.float32)
+    for start_n in range(0, T, BN):
+        offs_n = start_n + tl.arange(0, BN)
+        k = tl.load(K + base + offs_n[None, :] * D + offs_d[:, None], mask=offs_n[None, :] < T, other=0.0).to(tl.float32)
+        qk = tl.where(offs_n[None, :] < T, tl.dot(q, k) * scale, float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(qk, 1))
+        p = tl.exp(qk - m_new[:, None])
+        alpha = tl.exp(m_i - m_new)
+        l_i = l_i * alpha + tl.sum(p, 1)
+        v = tl.load(V + base + offs_n[:, None] * D + offs_d[None, :], mask=offs_n[:, None] < T, other=0.0).to(tl.float32)
+        acc = acc * alpha[:, None] + tl.dot(p, v)
+        m_i = m_new
+    out = (acc / l_i[:, None]).to(tl.float16)
+    tl.store(Out + base + offs_m[:, None] * D + offs_d[None, :], out, mask=offs_m[:, None] < T)
+
+
+class Model(nn.Module):
+    def forward(self, q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+
+class ModelNew(nn.Module):
+    def forward(self, q, k, v):
+        B, H, T, D = q.shape
+        out = torch.empty_like(q)
+        attention_kernel[(triton.cdiv(T, 32), B * H)](q, k, v, out, D**-0.5, T, D=D, BM=32, BN=32)
+        return out
+
+
+def get_inputs():
+    return [torch.randn(2, 3, 70, 32).half(), torch.randn(2, 3, 70, 32).half(), torch.randn(2, 3, 70, 32).half()]
+
+
+def get_init_inputs():
+    return []
