@@ -11,6 +11,7 @@ before anything was watched and once as they are built now, and prints for each 
 and the CPU seconds of the compiler. All on one CPU thread, the best of some calls, turn by turn.
 """
 
+import argparse
 import ctypes
 import resource
 import subprocess
@@ -79,6 +80,7 @@ ALLOCATOR = '#include "cuda_emulation/guarded_allocator.h"\n'
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -118,7 +120,7 @@ def row(name: str, plain: ctypes.CDLL, traced: ctypes.CDLL, allocator: ctypes.CD
         function: Callable[..., object] = getattr(library, f"call_{name}")
         function(*(ctypes.c_void_p(value.data_ptr()) for value in (a, b, out)), SIDE)
 
-    forms = (
+    forms: tuple[Callable[[], None], ...] = (
         lambda: call(plain, NOTHING, guarded=False),
         lambda: call(traced, NOTHING, guarded=False),
         lambda: call(traced, FAULTS, guarded=True),
