@@ -659,6 +659,8 @@ def main() -> int:
         return elsewhere(options.setting, Path(__file__), options.output)
     corpus = read_corpus()
     entries = [entry for entry in corpus if options.device in entry.devices and _wanted(entry, options.only)]
+    if not entries:
+        parser.error("nothing in the corpus for this device is called that")
     results = Results(options.output, options.device, setting=options.setting or "")
     results.load()
     started = time.monotonic()
