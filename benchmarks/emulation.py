@@ -21,8 +21,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, TRACE_FLAGS, rewrite
@@ -81,6 +79,8 @@ ALLOCATOR = '#include "cuda_emulation/guarded_allocator.h"\n'
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    import torch
+
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -109,6 +109,8 @@ def built(root: Path, name: str, text: str, *flags: str) -> tuple[ctypes.CDLL, f
 
 
 def row(name: str, plain: ctypes.CDLL, traced: ctypes.CDLL, allocator: ctypes.CDLL) -> str:
+    import torch
+
     a, b = torch.rand(SIDE, SIDE), torch.rand(SIDE, SIDE)
     zone_of = ctypes.cast(allocator.cuda_emulation_zone_of, ctypes.c_void_p)
 

@@ -38,7 +38,7 @@ for path in sys.argv[2:]:
     found[path] = ended, said.getvalue()
 print(json.dumps(found))
 """
-"""All in one process, which imports torch once: how each ended, None where it came to its end, and what it printed."""
+"""All in one process, so that what they share is imported once: how each ended, if by itself, and what it printed."""
 
 
 @pytest.fixture(scope="module")
