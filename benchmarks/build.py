@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,7 +67,7 @@ def child(path: Path, mode: str, out: Path, artifacts: dict[str, Any] | None, de
     else:
         from torch.utils import cpp_extension
 
-        stock = cpp_extension.load_inline
+        stock: Callable[..., Any] = cpp_extension.load_inline
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             started = time.monotonic()
@@ -216,19 +216,19 @@ def measure(target: str, paths: list[Path], work: Path, beside: int) -> dict[str
     device = "cuda" if target == "cuda" else "cpu"
     arch = ".".join(map(str, torch.cuda.get_device_capability(0))) if target == "cuda" else None
     cache = ArtifactCache(work / "cache")
-    builder = Builder(cache=cache, target=target, arch=arch)  # type: ignore[arg-type]  # argparse knows the choices
+    builder = Builder(cache=cache, target=target, arch=arch)
     started = time.monotonic()
     first = requests_of(paths[0])[0]
     builder.build(first.model_copy(update={"name": "first"}), deadline_s=900)
     library_s = time.monotonic() - started
     rows: dict[str, dict[str, Any]] = {}
-    artifacts = {}
+    artifacts: dict[Path, Any] = {}
     for path in paths:
         rows[path.stem], artifacts[path] = {}, {}
         rows[path.stem]["ours"], artifacts[path] = build_ours(path, builder)
         _say(f"ours  {path.stem}: {rows[path.stem]['ours']['seconds']:.1f} s {rows[path.stem]['ours']['toolchain']}")
     if target != "cuda":
-        stock_builder = Builder(cache=ArtifactCache(work / "stock"), target=target, choice="stock")  # type: ignore[arg-type]
+        stock_builder = Builder(cache=ArtifactCache(work / "stock"), target=target, choice="stock")
         for path in paths:
             rows[path.stem]["stock"], _ = build_ours(path, stock_builder)
             _say(f"stock {path.stem}: {rows[path.stem]['stock']['seconds']:.1f} s")

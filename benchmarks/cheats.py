@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -41,9 +42,10 @@ from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository
 from harness.catalog import read_problem  # noqa: E402
 from harness.controller import evaluate as evaluation  # noqa: E402
 from harness.controller.engine import Ask, LocalEngine  # noqa: E402
-from harness.controller.session import JudgeSeat, Session, open_session  # noqa: E402
+from harness.controller.session import Build, JudgeSeat, OnPhase, Session, open_session  # noqa: E402
 from harness.errors import HarnessError, SandboxError  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
+from harness.judge.jobs import Job, Judgement  # noqa: E402
 from harness.sandbox import Policy  # noqa: E402
 from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
 from harness.settings import GIB, Settings  # noqa: E402
@@ -124,11 +126,11 @@ class Watch:
         stay; and the pids of these.
         """
         table = {one.pid: one for one in _all_processes()}
-        zygote = self._session.zygote._process
+        zygote = self._session.zygote.pid
         assert zygote is not None
-        judges = {seat._process.pid for seat in self._session.seats if seat._channel is not None}
-        stays: set[int] = {os.getpid(), zygote.pid}
-        chains = [chain for one in table.values() if one.parent == zygote.pid and (chain := _chain(one.pid, table))]
+        judges = {seat.pid for seat in self._session.seats if seat.pid is not None}
+        stays: set[int] = {os.getpid(), zygote}
+        chains = [chain for one in table.values() if one.parent == zygote and (chain := _chain(one.pid, table))]
         for chain in chains:
             if judges & set(chain):
                 stays |= set(chain)
@@ -441,13 +443,8 @@ def settings_for(case: Case) -> Settings:
 @contextlib.contextmanager
 def screening(wanted: bool) -> Iterator[None]:
     """Take screening out of the way of a submission, or leave it in."""
-    before = evaluation.screen
-    if not wanted:
-        evaluation.screen = lambda candidate: ()
-    try:
+    with contextlib.nullcontext() if wanted else mock.patch.object(evaluation, "screen", return_value=()):
         yield
-    finally:
-        evaluation.screen = before
 
 
 def prepared(case: Case, session: Session) -> evaluation.Draft:
@@ -467,7 +464,8 @@ def guarded(seat: JudgeSeat) -> Iterator[None]:
 
     def guard() -> None:
         while not done.wait(JUDGE_S):  # more than once: a judge that is lost is started anew and asked again
-            os.kill(seat._process.pid, signal.SIGKILL)
+            if (pid := seat.pid) is not None:
+                os.kill(pid, signal.SIGKILL)
 
     threading.Thread(target=guard, daemon=True).start()
     try:
@@ -476,13 +474,12 @@ def guarded(seat: JudgeSeat) -> Iterator[None]:
         done.set()
 
 
-class Guarded(LocalEngine):
-    """The engine of this machine, with a guard over each judge."""
+class GuardedSeat(JudgeSeat):
+    """A seat with a guard over its judge, whoever asks."""
 
-    @contextlib.contextmanager
-    def _seat(self, job: Any) -> Iterator[JudgeSeat]:
-        with super()._seat(job) as seat, guarded(seat):
-            yield seat
+    def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
+        with guarded(self):
+            return super().judge(job, build=build, on_phase=on_phase)
 
 
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
@@ -508,11 +505,13 @@ def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, A
     """Judge several at a time. Last and alone come those that would disturb the others, and those that may have been
     disturbed by others, whose verdict is not the expected one.
     """
-    while len(session.seats) < seats:
-        session.seats.append(JudgeSeat(session.zygote, session.seats[0].device))
+    device = session.seats[0].device
+    while session.seats:
+        session.seats.pop().close()
+    session.seats.extend(GuardedSeat(session.zygote, device) for _ in range(seats))
     quiet = [case for case in cases if case.entry.threat not in ALONE]
     alone = [case for case in cases if case not in quiet]
-    with Guarded(session) as engine:
+    with LocalEngine(session) as engine:
         engine.devices  # noqa: B018  # starts the judges
         for case, evaluated in engine.stream((case, ask_of(case)) for case in quiet):
             row = row_of(case, evaluated, left=None, seconds=evaluated.device_s)
@@ -660,6 +659,8 @@ def main() -> int:
         return elsewhere(options.setting, Path(__file__), options.output)
     corpus = read_corpus()
     entries = [entry for entry in corpus if options.device in entry.devices and _wanted(entry, options.only)]
+    if not entries:
+        parser.error("nothing in the corpus for this device is called that")
     results = Results(options.output, options.device, setting=options.setting or "")
     results.load()
     started = time.monotonic()

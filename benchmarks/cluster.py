@@ -31,7 +31,7 @@ from loopback_cluster import LoopbackCluster, loopback_cluster  # noqa: E402
 import harness  # noqa: E402
 from harness.cluster.engine import ClusterEngine, not_judged  # noqa: E402
 from harness.cluster.messages import DeviceSeen, Opening  # noqa: E402
-from harness.controller.engine import Ask, DeviceFacts  # noqa: E402
+from harness.controller.engine import Ask, DeviceFacts, Engine  # noqa: E402
 from harness.controller.evaluate import Evaluated  # noqa: E402
 from harness.errors import MachineError  # noqa: E402
 from harness.sandbox.processes import descendants  # noqa: E402
@@ -121,7 +121,7 @@ def measured(cluster: LoopbackCluster, names: list[str], submissions: int) -> di
     }
 
 
-def alone(engine: ClusterEngine) -> list[float]:
+def alone(engine: Engine) -> list[float]:
     """Seconds from asking to the verdict, one submission after the other."""
     trips = []
     for number in range(220):
@@ -131,7 +131,7 @@ def alone(engine: ClusterEngine) -> list[float]:
     return trips[20:]
 
 
-def flow(engine: ClusterEngine, submissions: int, watched: list[int]) -> dict[str, Any]:
+def flow(engine: Engine, submissions: int, watched: list[int]) -> dict[str, Any]:
     """A stream of all, each answered under its own name."""
     memory = {}
     order: list[int] = []

@@ -134,7 +134,7 @@ CRASHES: tuple[Change, ...] = (
 def problems(on_gpu: bool) -> list[tuple[str, str, str]]:
     """Kind, name and source of each."""
     sizes, sides = (GPU_SIZES, GPU_SIDES) if on_gpu else (CPU_SIZES, CPU_SIDES)
-    made = []
+    made: list[tuple[str, str, str]] = []
     for kind, (names, answer, inputs), values in (("gelu", SCALED, sizes), ("product", PRODUCT, sides)):
         for size in values:
             source = PROBLEM.format(names=names, answer=answer, inputs=inputs.format(size=size))

@@ -11,6 +11,7 @@ before anything was watched and once as they are built now, and prints for each 
 and the CPU seconds of the compiler. All on one CPU thread, the best of some calls, turn by turn.
 """
 
+import argparse
 import ctypes
 import resource
 import subprocess
@@ -19,8 +20,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -79,6 +78,9 @@ ALLOCATOR = '#include "cuda_emulation/guarded_allocator.h"\n'
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    import torch
+
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -107,6 +109,8 @@ def built(root: Path, name: str, text: str, *flags: str) -> tuple[ctypes.CDLL, f
 
 
 def row(name: str, plain: ctypes.CDLL, traced: ctypes.CDLL, allocator: ctypes.CDLL) -> str:
+    import torch
+
     a, b = torch.rand(SIDE, SIDE), torch.rand(SIDE, SIDE)
     zone_of = ctypes.cast(allocator.cuda_emulation_zone_of, ctypes.c_void_p)
 
@@ -118,7 +122,7 @@ def row(name: str, plain: ctypes.CDLL, traced: ctypes.CDLL, allocator: ctypes.CD
         function: Callable[..., object] = getattr(library, f"call_{name}")
         function(*(ctypes.c_void_p(value.data_ptr()) for value in (a, b, out)), SIDE)
 
-    forms = (
+    forms: tuple[Callable[[], None], ...] = (
         lambda: call(plain, NOTHING, guarded=False),
         lambda: call(traced, NOTHING, guarded=False),
         lambda: call(traced, FAULTS, guarded=True),

@@ -140,14 +140,16 @@ def main() -> int:
     parser.add_argument("--only", default="", help="those whose name holds this text")
     parser.add_argument("-o", "--output", type=Path, help="where the results go, as JSON")
     options = parser.parse_args()
+    wanted = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    if not wanted:
+        parser.error(f"no mutant's name holds {options.only!r}")
     results = []
-    for mutant in MUTANTS:
-        if options.only in mutant.name:
-            started = time.monotonic()
-            failed = failed_test(mutant)
-            print(f"{'dies' if failed else 'SURVIVES':<9} {mutant.name}  {failed or ''}", flush=True)
-            seconds = round(time.monotonic() - started, 1)
-            results.append({"mutant": mutant.name, "file": mutant.file, "failed": failed, "seconds": seconds})
+    for mutant in wanted:
+        started = time.monotonic()
+        failed = failed_test(mutant)
+        print(f"{'dies' if failed else 'SURVIVES':<9} {mutant.name}  {failed or ''}", flush=True)
+        seconds = round(time.monotonic() - started, 1)
+        results.append({"mutant": mutant.name, "file": mutant.file, "failed": failed, "seconds": seconds})
     survivors = sum(result["failed"] is None for result in results)
     print(f"{survivors} of {len(results)} survive")
     if options.output:

@@ -355,8 +355,10 @@ def main() -> None:
         wanted = options.problems
         return not wanted or any(place == one or (one.endswith("/") and place.startswith(one)) for one in wanted)
 
+    wanted = [one for one in sections(problems, chosen) if one.keys and (not options.only or one.name in options.only)]
+    if not wanted:
+        parser.error("none of these sections has one of these problems")
     kept, bench = Kept(options.output), Bench(options.device)
-    wanted = [one for one in sections(problems, chosen) if not options.only or one.name in options.only]
     try:
         kept.describe(bench.session)
         found = [measure(one, bench, kept, until) for one in wanted]

@@ -31,7 +31,7 @@ from mutations import MUTATIONS  # noqa: E402
 from harness.compile import ArtifactCache, Builder  # noqa: E402
 from harness.compile.decided import TWICE  # noqa: E402
 from harness.compile.rules import RULES  # noqa: E402
-from harness.schema import Artifact, BuildRequest, DeviceKind  # noqa: E402
+from harness.schema import Artifact, BuildFailure, BuildRequest, DeviceKind  # noqa: E402
 
 TARGETS: dict[str, DeviceKind] = {"cpu": "cpu", "cuda": "cuda", "emulated": "cpu-emulated"}
 MODULE = '\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("again", []() { return 1; }); }\n'
@@ -146,17 +146,15 @@ class Comparison:
         self.stock = Builder(cache=ArtifactCache(folder / "stock"), target=kind, arch=arch, choice="stock")
 
     def row(self, kind: str, kernel: str, request: BuildRequest, *, ask: bool) -> dict[str, Any] | None:
-        """What became of one mutant; None where the emulation does not take it."""
-        with self.fast._around.cache.work_folder() as work:  # a builder's own halves, so that stock is asked apart
-            toolchain = self.fast._toolchains[0]
-            attempt = self.fast._attempt(toolchain, request, work / "fast", DEADLINE_S)
-            if attempt.reason == "not-emulated":
-                return None
-            started = time.process_time()
-            decision = None if attempt.module else self.fast._decided(attempt, request)
-            seconds = attempt.cpu_seconds + time.process_time() - started
-        row = {"kind": kind, "kernel": kernel, "built": attempt.module is not None, "cpu_s": seconds}
-        row |= {"rule": decision.rule if decision else None, "said": (decision or attempt).detail}
+        """What became of one mutant; None where the emulation does not take it, or no toolchain may."""
+        started = time.process_time()
+        tried = self.fast.first_try(request, deadline_s=DEADLINE_S)
+        if isinstance(tried, BuildFailure) or tried.reason == "not-emulated":
+            return None
+        seconds = tried.cpu_seconds + time.process_time() - started
+        decision = tried.decision
+        row = {"kind": kind, "kernel": kernel, "built": tried.built, "cpu_s": seconds}
+        row |= {"rule": decision.rule if decision else None, "said": (decision or tried).detail}
         if decision and ask:
             stock = self.stock.build(request, deadline_s=DEADLINE_S)
             row["stock_cpu_s"] = stock.cpu_seconds

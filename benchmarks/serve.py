@@ -28,6 +28,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import harness
 from harness.client import NoVerdict, judge_many
@@ -259,12 +260,11 @@ def serve_without_judges() -> None:
     from serving import FakeBench
 
     import harness.controller.engine
-
-    bench = FakeBench(remembered=1)
-    harness.controller.engine.open_engine = lambda device, settings: bench.open()
     from harness.cli import main as command
 
-    command(sys.argv[2:])
+    bench = FakeBench(remembered=1)
+    with mock.patch.object(harness.controller.engine, "open_engine", return_value=bench.open()):
+        command(sys.argv[2:])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A batch of 100 submissions of 60 distinct sources, from an empty artifact cache: its rate and where time goes.
 
-    python benchmarks/throughput.py [--device auto] [-o FILE]
+    python benchmarks/throughput.py [--device auto] [--submissions 100] [--distinct 60] [-o FILE]
 
 The submissions are the GELU document's kernel in 60 versions, 40 of them handed in twice, as a model that is sampled
 often repeats itself. The slim library is prepared beforehand: it is compiled once for a torch.
@@ -47,6 +47,8 @@ def batch(folder: Path, run: Path, device: str, cache: Path) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--submissions", type=int, default=100)
+    parser.add_argument("--distinct", type=int, default=60, help="sources among them")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +60,7 @@ def main() -> None:
             KERNEL.read_text().replace("block_size = 256", "block_size = 1024")
         )
         batch(work / "first", work / "run-first", options.device, work / "cache")
-        write_submissions(work / "all", distinct=60, total=100)
+        write_submissions(work / "all", distinct=options.distinct, total=options.submissions)
         seconds = batch(work / "all", work / "run", options.device, work / "cache")
         records = [json.loads(line) for line in (work / "run" / "records.jsonl").read_text().splitlines()]
     phases: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """The reference against itself: how far from 1.00 the judge's clock is, quiet and beside busy builders.
 
-    python benchmarks/timing.py [--busy N ...] [-o FILE]
+    python benchmarks/timing.py [--busy N ...] [--only NAME] [-o FILE]
 
 Each problem is judged with its own `Model` as the candidate. `--busy N` repeats it beside N processes that spin on the
 cores that builders may use.
@@ -50,7 +50,7 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def measure(busy: int, session: Any) -> list[dict[str, Any]]:
+def measure(busy: int, only: str, session: Any) -> list[dict[str, Any]]:
     """One evaluation of every case beside `busy` spinning processes."""
     cores = sorted(os.sched_getaffinity(os.getppid()))[CORES_FOR_A_GPU:] or [0]
     spinning = [
@@ -61,7 +61,7 @@ def measure(busy: int, session: Any) -> list[dict[str, Any]]:
     ]
     time.sleep(0.5 if busy else 0)
     try:
-        return [row(name, size, busy, session) for name, size in CASES]
+        return [row(name, size, busy, session) for name, size in CASES if only in f"{name}-{size}"]
     finally:
         for process in spinning:
             process.kill()
@@ -96,10 +96,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--busy", type=int, nargs="*", default=[0])
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--only", default="", help="cases whose name, as relu-1024, contains this")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     with open_session(options.device, Settings()) as session:
-        rows = [found for busy in options.busy for found in measure(busy, session)]
+        rows = [found for busy in options.busy for found in measure(busy, options.only, session)]
     if options.output:
         result = {"date": datetime.now(UTC).date().isoformat(), "rows": rows}
         options.output.write_text(json.dumps(result, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Build: from what a candidate asked of the compiler to an artifact in the cache."""
 
-from harness.compile.builder import Builder
+from harness.compile.builder import Builder, FirstTry
 from harness.compile.cache import ArtifactCache, CacheSummary
 from harness.compile.lines import locate, to_candidate_lines
 from harness.compile.torch_layout import CudaToolkit, TorchLayout, cxx_compiler, find_toolkit, find_torch
@@ -11,6 +11,7 @@ __all__ = [
     "Builder",
     "CacheSummary",
     "CudaToolkit",
+    "FirstTry",
     "GoOn",
     "TorchLayout",
     "cxx_compiler",

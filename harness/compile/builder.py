@@ -81,6 +81,21 @@ class _Attempt:
     runs: tuple[CompilerRun, ...] = ()
 
 
+@dataclass(frozen=True)
+class FirstTry:
+    """What the first toolchain alone made of a request: `reason` and `detail` say nothing where it was `built`.
+
+    `decision` where it refused and the refusal stands without stock; without one stock would be asked next.
+    `cpu_seconds` are those of its compilers.
+    """
+
+    built: bool
+    cpu_seconds: float
+    reason: BuildReason
+    detail: str
+    decision: Decision | None
+
+
 @dataclass(eq=False)
 class _UnderWay:
     """A build under way, and how many wait for it: `unwanted` once that is nobody."""
@@ -142,6 +157,20 @@ class Builder:
         finally:
             self._leave(key, build)
         return outcome if mine else _as_cached(outcome)
+
+    def first_try(self, request: BuildRequest, *, deadline_s: float) -> FirstTry | BuildFailure:
+        """The first step of `build` alone, whatever the cache holds; or what no toolchain may take. Nothing is kept.
+
+        Raises MachineError where the machine, and not the candidate, is why it cannot be built.
+        """
+        if (refusal := _refusal(request, self._around.machine)) is not None:
+            return refusal
+        self.prepare()
+        until = time.monotonic() + deadline_s
+        with self._around.cache.work_folder() as work:
+            attempt, decision = self._try(self._toolchains[0], request, work, deadline_s, until, _UnderWay())
+        built = attempt.module is not None
+        return FirstTry(built, attempt.cpu_seconds, attempt.reason, attempt.detail, decision)
 
     def close(self) -> None:
         """Wait for the end of what was built last, though nobody else did."""
@@ -225,11 +254,9 @@ class Builder:
             last = toolchain is self._toolchains[-1]
             left = until - time.monotonic()
             share = left if last else left * FIRST_TRY_SHARE
-            attempt = self._attempt(toolchain, request, work / toolchain.name, share, build)
+            attempt, decision = self._try(toolchain, request, work, share, until, build)
             cpu_seconds += attempt.cpu_seconds
-            if attempt.module is not None or last or attempt.reason == "not-emulated":
-                break
-            if (decision := self._decided(attempt, request, Patience(until, build.unwanted))) is not None:
+            if attempt.module is not None or last or attempt.reason == "not-emulated" or decision is not None:
                 break
             notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
             for folder in work.iterdir():  # or it would look like another's
@@ -260,6 +287,15 @@ class Builder:
             notes=(*notes, *attempt.notes),
         )
         return self._around.cache.put(key, artifact, attempt.module, attempt.library)
+
+    def _try(
+        self, toolchain: Toolchain, request: BuildRequest, work: Path, share: float, until: float, build: "_UnderWay"
+    ) -> tuple[_Attempt, Decision | None]:
+        """What one toolchain makes of it in `share` seconds; and whether its refusal stands without the last one's."""
+        attempt = self._attempt(toolchain, request, work / toolchain.name, share, build)
+        if attempt.module is not None or toolchain is self._toolchains[-1]:
+            return attempt, None
+        return attempt, self._decided(attempt, request, Patience(until, build.unwanted))
 
     def _decided(self, attempt: _Attempt, request: BuildRequest, patience: Patience) -> Decision | None:
         """Whether a fast toolchain's refusal is stock's as well, by a rule that needs no stock compile."""

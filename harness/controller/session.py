@@ -163,6 +163,11 @@ class JudgeSeat:
         """What the judge that was started last said of its device; None before any was. Starts nothing."""
         return self._seated
 
+    @property
+    def pid(self) -> int | None:
+        """Of the judge's process; None where there is none."""
+        return self._process.pid if self._channel is not None else None
+
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
         """Have a job judged. Raises JudgeLost where the process died, another HarnessError for its faults.
 

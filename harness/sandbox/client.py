@@ -195,6 +195,11 @@ class Zygote:
         """Use a connection that was inherited."""
         return cls(socket.socket(fileno=fd))
 
+    @property
+    def pid(self) -> int | None:
+        """Of its process, for its owner; None for others."""
+        return self._process.pid if self._process is not None else None
+
     def lives_on(self, seconds: float) -> bool:
         """Whether its process still runs so many seconds from now; returns at once where it does not.
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import harness.compile.builder as builder_module
-from harness.compile import ArtifactCache, Builder, compiler, find_toolkit, to_candidate_lines
+from harness.compile import ArtifactCache, Builder, FirstTry, compiler, find_toolkit, to_candidate_lines
 from harness.compile.builder import cache_key
 from harness.compile.recipe import Plan
 from harness.compile.stock import STOCK
@@ -237,6 +237,22 @@ def test_a_toolchain_that_steps_back_leaves_a_note(only: Callable[..., None], ca
     assert artifact.notes[0] == "first stepped back: it has a reason"
     assert artifact.notes[1].startswith("second stepped back: a.cpp:1:")
     assert artifact.notes[2] == "a note"
+
+
+def test_the_first_step_of_a_build_can_be_taken_alone(only: Callable[..., None], cache: ArtifactCache) -> None:
+    request = BuildRequest(name="m")
+    tries = []
+    for first in (plain("first"), plain("first", REFUSED), Toolchain("first", stepping_back, 1)):
+        only(first, plain("stock"))
+        tries.append(Builder(cache=cache, target="cpu").first_try(request, deadline_s=20))
+    built, refused, stepped_back = (one for one in tries if isinstance(one, FirstTry))
+    assert (built.built, built.decision, built.cpu_seconds > 0) == (True, None, True)
+    assert (refused.built, refused.reason, refused.decision) == (False, "compile", None)
+    assert refused.detail.startswith("a.cpp:1:")
+    assert (stepped_back.built, stepped_back.reason, stepped_back.detail) == (False, "unsupported", "it has a reason")
+    assert list((cache.root / "work").iterdir()) == []
+    none = Builder(cache=cache, target="cpu").first_try(BuildRequest(name="no name"), deadline_s=20)
+    assert isinstance(none, BuildFailure)
 
 
 def test_only_the_last_toolchain_decides_that_a_candidate_is_wrong(

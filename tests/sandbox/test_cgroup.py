@@ -24,7 +24,7 @@ with (
     Zygote.start(preload=("harness.sandbox.selftest",)) as zygote,
     running(zygote, "import time\\ntime.sleep(120)", Policy()) as (worker, _),
 ):
-    print(zygote._process.pid, worker.pid, flush=True)
+    print(zygote.pid, worker.pid, flush=True)
     sys.stdin.read()
 """
 

@@ -43,7 +43,7 @@ def test_a_zygote_of_which_our_processes_are_forks_has_all_that_its_starter_may_
         "from harness.sandbox import Zygote\n"
         "with Zygote.start(preload=('harness.sandbox.selftest',)) as zygote:\n"
         "    zygote.ready()\n"
-        "    limits = open(f'/proc/{zygote._process.pid}/limits').read()\n"
+        "    limits = open(f'/proc/{zygote.pid}/limits').read()\n"
         "    print(*next(line for line in limits.splitlines() if line.startswith('Max open files')).split()[3:5])\n"
     )
     assert limited(512, 1000, code) == ["1000", "1000"]

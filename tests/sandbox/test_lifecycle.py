@@ -162,7 +162,7 @@ with Zygote.start(preload=("harness.sandbox.selftest",)) as zygote:
     source = {daemon!r} + "time.sleep(120)"
     with running(zygote, source, Policy(isolation={tier!r})) as (worker, answers):
         os.read(answers, 100)
-        print(zygote._process.pid, worker.pid, flush=True)
+        print(zygote.pid, worker.pid, flush=True)
         time.sleep(120)
 """
 
@@ -280,8 +280,8 @@ def test_that_the_prepared_process_is_gone_is_seen_as_soon_as_its_sockets_are_cl
     with Zygote.start(preload=("json",)) as own:
         own.ready()
         assert own.lives_on(0.05)
-        assert own._process is not None
-        own._process.kill()
+        assert own.pid is not None
+        os.kill(own.pid, signal.SIGKILL)
         assert not own.lives_on(10.0)
         with pytest.raises(SandboxError, match=r"gone|died"):
             own.spawn_trusted("harness.sandbox.zygote:nothing", [])

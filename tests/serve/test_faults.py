@@ -83,12 +83,15 @@ def kind_of(engine: Engine, text: str) -> str:
 
 
 def end_judge(session: Session) -> None:
-    os.kill(session.seats[0]._process.pid, signal.SIGKILL)
+    pid = session.seats[0].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
 
 
 def end_zygote(session: Session) -> None:
-    assert session.zygote._process is not None
-    session.zygote._process.kill()
+    pid = session.zygote.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
 
 
 def test_a_disk_that_is_full_for_the_builder_is_tried_again_and_then_a_fault(
