@@ -21,7 +21,7 @@ from concurrent.futures import CancelledError, Future, InvalidStateError, Thread
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
 from harness.controller.auditing import confirm
 from harness.controller.evaluate import Evaluated, evaluate
@@ -189,7 +189,7 @@ class Engine(ABC):
         if waiting >= self._most_queued:
             raise BusyError(f"{self._most_queued} submissions wait already: ask again when some of them are judged")
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

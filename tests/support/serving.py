@@ -217,13 +217,15 @@ def ask(engine: Engine, text: str, *, problem: str = "19_ReLU", trusted: bool = 
 
 def ended(engine: Engine, id: str, *, tries: int = 3000) -> Job:
     """The job once it is no longer open."""
+    state = ""
     for _ in range(tries):
         job = engine.jobs.look(id)
         assert job is not None
         if not job.is_open:
             return job
+        state = job.state
         threading.Event().wait(0.02)
-    raise AssertionError(f"{id} is still {job.state}")
+    raise AssertionError(f"{id} is still {state}")
 
 
 @dataclass(frozen=True)
