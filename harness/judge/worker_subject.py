@@ -18,6 +18,7 @@ from harness.errors import DeviceError, SandboxError
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
+from harness.judge.reach import Range, extent, merged, parts
 from harness.judge.reading import bytes_of_copy, read_output, spreads
 from harness.judge.snapshot import (
     Allocation,
@@ -95,6 +96,9 @@ _MOST_LAYOUTS = 4
 _SPOILT = (0xFF, 0x7B, 0xFB)
 """With one of these bytes, which nothing can know before, outputs are overwritten once they were read. In floats of all
 sizes the first is NaN and the others are larger than almost any; in integers they are few values of many."""
+_MOST_PARTS = 1 << 16
+"""Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
+lies between."""
 _FEW_STRAYS, _STRAY_SHARE = 3, 0.05
 """How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
 whose end that touches does not count; elsewhere it could only have disturbed others."""
@@ -150,6 +154,8 @@ class WorkerSubject:
         self._layout: tuple[TensorValue, ...] = ()
         self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
+        self._parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
+        self._spoilt_in_parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
         self._opened: dict[str, Allocation] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
@@ -251,7 +257,7 @@ class WorkerSubject:
         self._give_contents()
         self._awake_since = None
         self._has_contents = False
-        self._gathered, self._kept = None, {}
+        self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
         request = Go(slots=tuple(slots), seed=seed, order=order)
         gathers = hold and self._apart and self._copied_arena() is None
         looked_for, self._looked_for = self._looked_for, []
@@ -345,16 +351,34 @@ class WorkerSubject:
             return
         if not self._apart:
             self._locate_sets()
-        named = {
-            (address, extent)
-            for call in zip(done.addresses, done.extents, strict=True)
-            for place, (address, extent) in enumerate(zip(*call, strict=True))
-            if extent and place not in self._spared
-        }
-        if any(extent > self._memory_bytes for _, extent in named):
+        if any(size > self._memory_bytes for call in done.extents for size in call):
             raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
-        ranges = [one for one in sorted(named) if self._in_sets(*one) is None]
-        self._overwrite(ranges, self._chance.choice(_SPOILT))
+        ranges = self._to_spoil(done, in_parts=not self._apart)
+        if len(ranges) > _MOST_PARTS:
+            ranges = self._to_spoil(done, in_parts=False)
+        if not self._apart:
+            ranges = set(merged(ranges))
+            if sum(size for _, size in ranges) > self._memory_bytes:
+                raise SubjectFailed("protocol", "named outputs that are larger together than all memory it may have")
+        self._overwrite(sorted(ranges), self._chance.choice(_SPOILT))
+
+    def _to_spoil(self, done: Done, *, in_parts: bool) -> set[Range]:
+        """What outputs of a round lie in, as far as it is to be overwritten.
+
+        `in_parts`: without what lies between elements, by how outputs that reach as far were described last. One that
+        is described otherwise afterwards is a failure.
+        """
+        ranges: set[Range] = set()
+        known = self._parts if in_parts else {}
+        self._spoilt_in_parts = {extents: known[extents] for extents in done.extents if extents in known}
+        for addresses, extents in zip(done.addresses, done.extents, strict=True):
+            of_call = known.get(extents) or tuple(((0, size),) for size in extents)
+            for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
+                if size and place not in self._spared and self._in_sets(address, size) is None:
+                    ranges.update((address + offset, part) for offset, part in of_call[place])
+            if len(ranges) > _MOST_PARTS and in_parts:
+                break
+        return ranges
 
     def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
         if self._apart:
@@ -498,9 +522,23 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
+            in_parts = self._spoilt_in_parts.get(self._done.extents[call])
+            if in_parts is not None and in_parts != _parts(output):
+                raise SubjectFailed("protocol", "described outputs that lie otherwise than when they were overwritten")
         for output in answer.outputs:
             self._remember(tuple(tensors(output)))
+            if not self._apart:
+                self._remember_parts(output)
         return answer
+
+    def _remember_parts(self, output: Value) -> None:
+        """How outputs lie that are far apart in memory: the newest ways, by how far they reach."""
+        extents, lie = _extents(output), _parts(output)
+        self._parts.pop(extents, None)
+        if lie != tuple(((0, size),) if size else () for size in extents):
+            self._parts[extents] = lie
+            while len(self._parts) > _MOST_LAYOUTS:
+                del self._parts[next(iter(self._parts))]
 
     def _remember(self, layout: tuple[TensorValue, ...]) -> None:
         """By what outputs of further rounds are read: the newest layout, the largest, and others as there is room."""
@@ -732,7 +770,19 @@ def _overlap(one: Allocation, other: DeviceHandle) -> bool:
 def _extents(output: Value) -> tuple[int, ...]:
     """How many bytes of memory each tensor reaches over, as `Done` names it."""
     with _as_described():
-        return tuple(leaf.span * element_size(leaf.dtype) if leaf.elements else 0 for leaf in tensors(output))
+        return tuple(map(extent, tensors(output)))
+
+
+def _parts(output: Value) -> tuple[tuple[Range, ...], ...]:
+    """Which bytes each tensor takes, from its first element on; all that it reaches over where those are too many."""
+    found: list[tuple[Range, ...]] = []
+    left = _MOST_PARTS
+    with _as_described():
+        for leaf in tensors(output):
+            lie = parts(leaf, left)
+            found.append(((0, extent(leaf)),) if lie is None else lie)
+            left -= len(found[-1])
+    return tuple(found)
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:

@@ -197,12 +197,17 @@ class Engine:
         return self._problems.setdefault(problem.title, problem)
 
     def cancel(self, id: str) -> None:
-        """Cancel what is queued at once, what runs at its next phase. Raises Shared where others may want it."""
+        """Cancel a job at once; what a device is at ends at its next phase. Raises Shared where others may want it.
+
+        One that was judged by then is as it was judged.
+        """
         state = self.jobs.cancel(id)
         if state == "cancelled":
             self.watcher.changed(id)
-        elif state == "running" and (begun := self._begun.get(id)) is not None:
-            begun.future.cancel()
+        elif state == "running":
+            begun = self._begun.get(id)
+            if begun is None or begun.future.cancel():
+                self._ended_unwanted(id)
 
     def retry_after_s(self) -> int:
         """Seconds until a quarter of the queue should be judged, at the rate of late; 1 to 60."""
@@ -318,6 +323,7 @@ class Engine:
             begun = self._next_news()
             if begun is not None and self._begun.get(begun.job.id) is begun:
                 self._take(begun, self._outcome(begun))
+                del self._begun[begun.job.id]  # not before: what was judged is cancelled no more
 
     def _begins_more(self) -> bool:
         return not (self.draining or self._reopen or self._suspects or self._doubted)
@@ -366,7 +372,7 @@ class Engine:
 
     def _work_still_wanted(self, job: Job) -> Work | None:
         """What is to be judged for a job. None where there is nothing: it has ended."""
-        if self._ended_unwanted(job):
+        if self._ended_unwanted(job.id):
             return None
         if job.is_late:
             self._ended_as(job, "expired", "its deadline was over before its turn")
@@ -387,15 +393,13 @@ class Engine:
             return begun.future.result()
         except CancelledError:
             return None
-        finally:
-            self._begun.pop(begun.job.id, None)
 
     def _take(self, begun: _Begun, evaluated: Evaluated | None, *, alone: bool = False) -> None:
         """Keep what became of a job, which was judged `alone` or not, and count what may be the machine's fault."""
         job = begun.job
         self.phases.pop(job.id, None)
         if evaluated is None:
-            if not self._ended_unwanted(job):  # the server drains, or another caller has asked since
+            if not self._ended_unwanted(job.id):  # the server drains, or another caller has asked since
                 self._ended_as(job, "queued", "")
             return
         if evaluated.device:
@@ -442,6 +446,7 @@ class Engine:
             evaluated = as_its_own(evaluated)
         for begun, _ in last:
             self._take(begun, evaluated, alone=True)
+        self._begun.pop(suspect.id, None)
 
     def _phase(self, id: str, name: str) -> None:
         if name:
@@ -472,12 +477,13 @@ class Engine:
         job = self.jobs.look(id)
         return job is not None and job.askers == 0
 
-    def _ended_unwanted(self, job: Job) -> bool:
-        """End a job that was cancelled while it ran; False where it was not."""
-        if not self.jobs.end_unwanted(job.id):
-            return False
-        self.watcher.changed(job.id)
-        return True
+    def _ended_unwanted(self, id: str) -> bool:
+        """End a job that was cancelled while it ran; False where it was not. Any thread may do so, and one does."""
+        if self.jobs.end_unwanted(id):
+            self.watcher.changed(id)
+            return True
+        job = self.jobs.look(id)
+        return job is not None and job.state == "cancelled"
 
     def _ended_as(self, job: Job, state: State, reason: str) -> None:
         if state == "queued":

@@ -562,9 +562,7 @@ def test_ten_kills_at_random_moments_lose_nothing_and_repeat_nothing(here, start
     names = [name for name, count in MIXTURE.items() for _ in range(count)]
     chance.shuffle(names)
     right = (here / "right.py").read_text()
-    lay(
-        here, {"right.py": right.replace("sleep(0)", "sleep(0.0005)"), "right_emulated.py": f"{right}# where cuda is\n"}
-    )
+    lay(here, {"right.py": right.replace("sleep(0)", "sleep(0.0005)"), "right_emulated.py": f"{right}WHERE = 'cuda'\n"})
     texts = {
         name: (path if (path := here / f"{name}.py").exists() else ADVERSARIAL[name]).read_text() for name in MIXTURE
     }

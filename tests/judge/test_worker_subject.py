@@ -9,12 +9,14 @@ import pytest
 import torch
 from hosts import Host
 
+from harness.judge import worker_subject
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.worker_subject import WorkerSubject
 from harness.transport.memory import HostArena
-from harness.transport.worker_messages import Attach, Attached, Constructed, Done, Prepared
+from harness.transport.values import TensorValue
+from harness.transport.worker_messages import Attach, Attached, Constructed, Described, Done, Prepared
 
 
 class Freezer:
@@ -182,6 +184,57 @@ def test_an_output_larger_than_memory_is_a_failure_before_a_byte_is_written(subj
     with pytest.raises(SubjectFailed, match="larger than all the memory"):
         subject.spoil()
     assert not output.any()
+
+
+def test_outputs_that_are_larger_together_than_memory_are_a_failure_before_a_byte_is_written(subject, sets):
+    room = torch.zeros(1 << 19)
+    extents = tuple((1 << 19,) for _ in range(3))
+    addresses = tuple((room.data_ptr() + call * (1 << 19) + call,) for call in range(3))
+    held(subject, [], sets)._done = Done(addresses, extents=extents)
+    with pytest.raises(SubjectFailed, match="larger together"):
+        subject.spoil()
+    assert not room.any()
+
+
+@pytest.fixture
+def spread(subject, sets):
+    """A subject whose outputs were described as rows far apart, and the memory that they lie in."""
+    room = torch.zeros(4, 4096)
+    rows = room[:, :8]
+
+    def described(call, strides):
+        leaf = TensorValue(dtype="float32", shape=(4, 8), strides=strides, offset=rows.data_ptr(), device="cpu")
+        subject._talk.ask = lambda request, kind, **_: Described(outputs=(leaf,), handles=(), copies=())
+        subject.survey([call])
+
+    extent = (3 * 4096 + 8) * 4
+    held(subject, [], sets)._done = Done(((rows.data_ptr(),),) * 2, plain=(0, 0), extents=((extent,),) * 2)
+    described(0, (4096, 1))
+    subject.freeze()
+    return subject, room, described
+
+
+def test_what_lies_between_rows_that_are_far_apart_is_not_overwritten(spread):
+    subject, room, described = spread
+    subject.spoil()
+    assert not (room[:, :8] == 0).any()
+    assert not room[:, 8:].any()
+    described(1, (4096, 1))
+
+
+def test_outputs_that_lie_otherwise_than_they_were_overwritten_are_a_failure(spread):
+    subject, _, described = spread
+    subject.spoil()
+    with pytest.raises(SubjectFailed, match="lie otherwise"):
+        described(1, (4089, 4))
+
+
+def test_outputs_of_more_parts_than_may_be_are_overwritten_with_all_between(spread, monkeypatch):
+    subject, room, described = spread
+    monkeypatch.setattr(worker_subject, "_MOST_PARTS", 3)
+    subject.spoil()
+    assert not (room[:3] == 0).any()
+    described(1, (4096, 1))
 
 
 def test_an_output_that_cannot_be_written_to_is_a_failure(subject, sets):

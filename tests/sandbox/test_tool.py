@@ -161,7 +161,7 @@ def test_the_kernel_ends_a_compiler_before_the_judge_where_memory_is_short(
             time.sleep(0.01)
         (tmp_path / "seen").touch()
         assert run.result().returncode == 0
-    assert adjusted == ["1000"]
+    assert set(adjusted) == {"1000"}  # a shell's child bears its name until it is `sleep`
 
 
 def test_it_closes_no_folder_to_us(method: Isolation, tmp_path: Path) -> None:

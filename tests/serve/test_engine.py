@@ -274,7 +274,7 @@ def test_a_suspect_is_not_judged_again_where_the_server_drains_or_nobody_wants_i
     monkeypatch.setattr(bench, "_judge", holding_ours)
     with engines() as engine:
         id = ask(engine, "compiler")
-        assert bench.holding.wait(10)
+        assert bench.holding.wait(30)
         if wish == "drain":
             engine.stop()
         else:
@@ -367,8 +367,7 @@ def test_what_waits_is_cancelled_at_once_and_so_is_what_runs_as_far_as_its_calle
         others = [ask(engine, f"answer {n}") for n in range(8)]
         for id in (held, *others):
             engine.cancel(id)
-        assert engine.jobs.look(others[-1]).state == "cancelled"
-        assert {ended(engine, id).state for id in (held, *others)} == {"cancelled"}
+            assert engine.jobs.look(id).state == "cancelled"
         bench.gate.set()
         assert ended(engine, ask(engine, "answer 3")).state == "done"
     assert bench.judged == ["hold", "answer 3"]

@@ -102,7 +102,7 @@ class Side:
         folder.mkdir(exist_ok=True)
         plan = self.plan(snippets, labels)
         for file, text in plan.files.items():
-            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_text(text)
         first, *others = plan.compile
         command = [*first]

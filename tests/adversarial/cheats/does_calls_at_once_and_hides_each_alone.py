@@ -21,9 +21,9 @@ Done = sys.modules[type(server).__module__].Done
 send_text = server._channel.send_text
 
 
-def send_unless_it_was_said(text, descriptors=()):
+def send_unless_it_was_said(text, descriptors=(), **more):
     if not early["said"]:
-        send_text(text, descriptors)
+        send_text(text, descriptors, **more)
     early["said"] = False
 
 

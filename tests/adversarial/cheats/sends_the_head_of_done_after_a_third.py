@@ -25,7 +25,7 @@ def count_then_go(request):
     return go(request)
 
 
-def send_the_rest(text, descriptors=()):
+def send_the_rest(text, descriptors=(), **more):
     del channel.send_text
     channel._sock.sendall(text)
 
