@@ -234,7 +234,7 @@ def _compare_tensor(
 ) -> Agreement | Disagreement:
     if not like.numel():
         return Agreement()
-    like, exact = like.detach(), exact.detach()  # a reference may return a parameter
+    actual, like, exact = actual.detach(), like.detach(), exact.detach()  # a reference may return a parameter
     others = tuple(other.detach() for other in others)
     if like.is_complex() or like.is_floating_point():
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
