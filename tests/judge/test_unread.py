@@ -139,6 +139,18 @@ def test_a_maximum_that_lies_in_the_other_half_by_chance_is_found_out():
             assert told(forward, ["torch.randn(8, 2)"]) == []
 
 
+def test_what_shows_at_a_few_elements_of_a_large_output_matters():
+    forward = "z = y.clone()\nz[:4] += x\nreturn z"
+    assert told(forward, ["torch.rand(4)", "torch.rand(1 << 17)"]) == []
+
+
+def test_what_matters_on_one_kind_of_contents_alone_matters():
+    """Negative ones, which `get_inputs` does not draw."""
+    assert told("y + torch.relu(-x)", ["torch.rand(16, 8)"] * 2) == []
+    init = "self.main = nn.Linear(8, 4)\nself.side = nn.Linear(8, 4)"
+    assert told("self.main(x) + self.side(torch.relu(x - 1))", ["torch.rand(16, 8)"], init) == []
+
+
 def test_parts_of_offsets_are_not_taken_from_others():
     """They may be out of bounds there, which ends a GPU's context."""
     forward = "assert (y[1:] >= y[:-1]).all()\nreturn torch.segment_reduce(x, 'sum', lengths=y.diff())"
