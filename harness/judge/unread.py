@@ -13,7 +13,8 @@ with others, scattered elements, parts of integers, which may be offsets into an
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -66,7 +67,8 @@ class Part:
 class Until:
     """Times on the monotonic clock: until when it is searched, and until when what was found is asked again.
 
-    No call is begun that would end later, by the seconds `call_s` that one takes.
+    What asking again takes does not count as search. No call is begun that would end later, by the seconds `call_s`
+    that one takes.
     """
 
     search: float
@@ -137,7 +139,8 @@ class Unread:
         if not self._agrees(given, self._expected):
             return False
         try:
-            return all(self._idle_under(oracle, part) for oracle in (self._oracle, self._of_another_seed()))
+            with self._asking_again():
+                return all(self._idle_under(oracle, part) for oracle in (self._oracle, self._of_another_seed()))
         except OutOfTime:
             if part.dimension is None and same(given, self._expected.like):  # to the last bit: that says enough
                 return True
@@ -165,7 +168,8 @@ class Unread:
         if not self._drawn() or not self._agrees(self._of_other, self._expected):
             return False
         try:
-            return self._without(self._oracle.weights())
+            with self._asking_again():
+                return self._without(self._oracle.weights())
         except OutOfTime:
             if same(self._of_other, self._expected.like):
                 return True
@@ -270,8 +274,16 @@ class Unread:
             elif kind == "nominal":
                 yield kind, drawn, None
 
+    @contextmanager
+    def _asking_again(self) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._until = replace(self._until, search=self._until.search + time.monotonic() - started)
+
     def _said(self, oracle: Oracle, inputs: list[Any], until: float) -> Any:
-        if time.monotonic() + self._until.call_s > until:
+        if time.monotonic() + self._until.call_s > min(until, self._until.confirm):
             raise OutOfTime
         return oracle.as_written(inputs, 1)
 

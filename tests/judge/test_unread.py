@@ -218,6 +218,28 @@ def test_a_call_that_would_end_too_late_is_not_begun(monkeypatch):
     assert time.monotonic() - started < 1000
 
 
+class SlowClock:
+    """Of which a quarter of an hour passes whenever it is looked at."""
+
+    def __init__(self):
+        self.late = 0.0
+
+    def monotonic(self):
+        self.late += 1000.0
+        return time.monotonic() + self.late
+
+
+def test_asking_again_about_what_was_found_takes_nothing_from_the_search(monkeypatch):
+    monkeypatch.setattr("harness.judge.unread.time", SlowClock())
+    monkeypatch.setattr("harness.judge.audit.UNREAD_S", 15_000.0)
+    monkeypatch.setattr("harness.judge.audit.BUDGET_S", 1e9)
+    found = told(FORGETS + " + 0 * y[:, 0]", ["torch.rand(2, 64, 3)"] * 2)
+    assert [rule for rule, _, _ in found] == ["unread-input", "unread-input"]
+    monkeypatch.setattr("harness.judge.audit.UNREAD_S", 2_000.0)
+    found = told(FORGETS + " + 0 * y[:, 0]", ["torch.rand(2, 64, 3)"] * 2)
+    assert [rule for rule, _, _ in found] == ["unread-input", "audit-incomplete"]
+
+
 def test_a_part_grows_by_half_of_what_is_left_and_never_to_all_of_it():
     part, sizes = Part(0, 1, 0, 8), []
     while (more := part.grown(16)) != part:
