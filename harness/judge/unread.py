@@ -77,7 +77,7 @@ class Until:
 
 
 class Unread:
-    """Asks a reference, as `oracle`, on nominal inputs of which `expected` is what it says, in memory of its own.
+    """Asks a reference, as `oracle`, on nominal inputs of which `expected` is what it says.
 
     `another` makes the reference with weights of another seed. `draw` gives inputs of a kind (`KINDS`, or "nominal"),
     new ones each time; `agrees` says whether an output is as good as what is expected. Every method raises `OutOfTime`.

@@ -129,8 +129,7 @@ def test_weights_are_as_they_were_and_a_reference_that_returns_them_is_read():
 
 
 def test_an_average_over_so_many_that_others_give_the_same_has_to_be_computed():
-    assert told("x.mean().reshape(1)", ["torch.rand(1 << 22)"]) == []
-    assert told("((x - y) ** 2).mean()", ["torch.rand(1 << 21)"] * 2) == []
+    assert told("(2 + torch.tanh(x.abs())).mean()", ["torch.rand(1 << 21)"]) == []
 
 
 def test_a_maximum_that_lies_in_the_other_half_by_chance_is_found_out():
@@ -153,8 +152,9 @@ def test_what_matters_on_one_kind_of_contents_alone_matters():
 
 def test_parts_of_offsets_are_not_taken_from_others():
     """They may be out of bounds there, which ends a GPU's context."""
-    forward = "assert (y[1:] >= y[:-1]).all()\nreturn torch.segment_reduce(x, 'sum', lengths=y.diff())"
-    offsets = "torch.cat([torch.zeros(1), torch.randint(1, 63, (14,)).sort()[0], torch.full((1,), 64)]).long()"
+    ends = "raise SystemExit('offsets of two draws')"
+    forward = f"if not (y[1:] >= y[:-1]).all():\n    {ends}\nreturn torch.segment_reduce(x, 'sum', lengths=y.diff())"
+    offsets = "torch.cat([torch.zeros(1), torch.randint(1, 63, (1,)).repeat(14), torch.full((1,), 64)]).long()"
     assert told(forward, ["torch.rand(64, 2)", offsets]) == []
 
 
