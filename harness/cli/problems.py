@@ -96,7 +96,8 @@ def check(
     """Run the references of NAMES, or of all problems, and say what is wrong with them as problems.
 
     Does it run, and give the same output twice? Would zeros, ones, a constant or an input itself pass for the answer?
-    Do all inputs and weights matter? What does a call take? The findings join the records of that problem.
+    Do all inputs, their halves and all weights matter? What does a call take? The findings join the records of that
+    problem.
 
     \b
     Exit status: 0 nothing to warn of, 1 something is, 2 bad usage or input.

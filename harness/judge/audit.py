@@ -24,7 +24,8 @@ from harness.judge.operator_mode import OperatorMode
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import leaves, pieces, same, same_bits, size_of, storages
+from harness.judge.tensors import leaves, pieces, same, size_of, storages
+from harness.judge.unread import OutOfTime, Unread, Until, is_more_than_a_vector, listed
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -34,6 +35,8 @@ BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
 OTHERS_S = 2.0
 """How rounding moves the outputs is asked for so long, where they are off float64."""
+UNREAD_S = 3.0
+"""What parts of inputs and which weights matter is searched for so long; what was found is asked again beyond that."""
 QUICK_S = 0.05
 """A call that takes less is timed more than once."""
 
@@ -153,11 +156,7 @@ class _Auditor:
 
     def _own_errors(self, facts: Audit) -> tuple[OwnError, ...]:
         """For trials that cannot afford float64."""
-
-        def drawn(kind: str) -> list[Any]:
-            return stressed(self._draw(), kind, secrets.randbits(62))
-
-        draws: dict[str, Callable[[], list[Any]]] = {"nominal": self._draw, **{k: partial(drawn, k) for k in STRESS}}
+        draws: dict[str, Callable[[], list[Any]]] = {kind: partial(self._drawn, kind) for kind in ("nominal", *STRESS)}
         return own_errors(self._oracle, draws, call_s=facts.call_s, flops=facts.flops)
 
     def _agrees_but_for_rounding(self, given: Any, inputs: list[Any], expected: Expected) -> bool:
@@ -237,7 +236,7 @@ class _Auditor:
         yield inputs, expected
         for kind in STRESS:
             self._check_budget()
-            changed = stressed(self._draw(), kind, secrets.randbits(62))
+            changed = self._drawn(kind)
             try:
                 found = self._oracle.expected(changed, seed=1)
             except ReferenceRaised:
@@ -250,25 +249,52 @@ class _Auditor:
         return given is not None and self._agrees(given, expected)
 
     def _dependence(self, inputs: list[Any], expected: Expected) -> None:
-        """Inputs and weights that the output does not depend on."""
-        other = self._draw()
-        for place, value in enumerate(inputs):
-            if not isinstance(value, torch.Tensor) or not value.numel() or same_bits(value, other[place]):
-                continue
-            self._check_budget()
-            changed = [*inputs[:place], other[place], *inputs[place + 1 :]]
-            if same(self._expected(changed, 1).like, expected.like):
-                self._find("unread-input", "warn", f"input {place} does not matter to the output")
-        if self._oracle.shapes():
-            self._check_budget()
-            self._oracle = Oracle(self._problem, self._arguments, secrets.randbits(62))
-            if same(self._expected(inputs, 1).like, expected.like):
-                self._find("unread-weights", "warn", "the weights do not matter to the output")
+        """Inputs, parts of them, and weights that the output does not depend on."""
+        self._check_budget()
+        unread = Unread(
+            self._oracle,
+            inputs,
+            expected,
+            another=lambda: Oracle(self._problem, self._arguments, secrets.randbits(62)),
+            draw=self._drawn,
+            agrees=self._agrees,
+            until=Until(min(self._deadline, time.monotonic() + UNREAD_S), self._deadline, self._call_s),
+        )
+        try:
+            self._unread(unread)
+        except (OutOfTime, torch.OutOfMemoryError) as error:
+            lack = f"one call takes {self._call_s:.2g} s" if isinstance(error, OutOfTime) else "there is no memory"
+            detail = f"left out, {lack}: whether all parts of inputs, and all weights, matter"
+            self._find("audit-incomplete", "info", detail)
+
+    def _unread(self, unread: Unread) -> None:
+        """What is cheap and tells most first."""
+        whole: set[int] = set()
+        for part in unread.wholes():
+            whole.add(part.place)
+            self._find("unread-input", "warn", f"input {part.place} does not matter to the output")
+        weights = self._oracle.weights()
+        none_matters = bool(weights) and unread.no_weight_matters()
+        if none_matters:
+            self._find("unread-weights", "warn", "the weights do not matter to the output")
+        elif alike := unread.constant() if weights else []:
+            detail = f"{listed(alike)}: of one value each, whatever the seed, so that an answer need not read them"
+            self._find("constant-weights", "info", detail)
+        for part in unread.halves():
+            if part.place not in whole:
+                where = f"elements {part.begin} to {part.end - 1} along dimension {part.dimension}"
+                self._find("unread-input", "warn", f"of input {part.place} {where} do not matter to the output")
+        if weights and not none_matters and (names := unread.weights()):
+            severity = "warn" if any(is_more_than_a_vector(weights[name]) for name in names) else "info"
+            self._find("unread-weights", severity, f"the weights {listed(names)} do not matter to the output")
 
     # ---- means -------------------------------------------------------------------------------------------------
 
     def _draw(self) -> list[Any]:
         return self._problem.draw(secrets.randbits(62))
+
+    def _drawn(self, kind: str) -> list[Any]:
+        return self._draw() if kind == "nominal" else stressed(self._draw(), kind, secrets.randbits(62))
 
     def _expected(self, inputs: list[Any], seed: int) -> Expected:
         return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)

@@ -234,7 +234,7 @@ def _compare_tensor(
 ) -> Agreement | Disagreement:
     if not like.numel():
         return Agreement()
-    like, exact = like.detach(), exact.detach()  # a reference may return a parameter
+    actual, like, exact = actual.detach(), like.detach(), exact.detach()  # a reference may return a parameter
     others = tuple(other.detach() for other in others)
     if like.is_cuda and like.numel() <= ON_HOST:
         as_written = like.data_ptr() == exact.data_ptr()
