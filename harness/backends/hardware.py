@@ -32,7 +32,6 @@ class Hardware:
     """
 
     apart = False
-    spoils_outputs = True
     arch: str | None = None
     identity: str
     name: str

@@ -249,7 +249,7 @@ def _compare_tensor(
 
 ON_HOST = 1 << 14
 """Tensors of a device of at most so many elements are compared on the host: each of some forty operations costs more to
-start than it takes, and many are waited for. 1.3 ms a comparison became 0.3 (H100, November 2026)."""
+start than it takes, and many are waited for: 1.3 ms a comparison there (H100, November 2026)."""
 
 
 def _compare_exactly(

@@ -300,7 +300,8 @@ class _Case:
 
     @property
     def reduced(self) -> float:
-        return self._agreement.reduced
+        """The relative error of `Agreement.reduced`; 0 where it is that of convolutions in tf32, flagged as such."""
+        return 0.0 if self.by_tf32 else self._agreement.reduced
 
     # ---- correctness -------------------------------------------------------------------------------------------
 
@@ -666,7 +667,7 @@ class _Case:
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + self._hint  # names of types and keys are as long as a candidate likes
             raise _WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=asked.trial, mismatch=found.mismatch))
-        if self.by_tf32 and self._bench.device.type != "cuda":  # what a reference on a GPU has as well
+        if self.by_tf32 or (found.reduced and self._is_nearer_than_tf32(output, expected, asked)):
             found = replace(found, spread=0.0, reduced=0.0)
         known = self._known.get(asked.kind, ())
         if found.own:
@@ -710,12 +711,22 @@ class _Case:
             if isinstance(self._in_class(output, expected, asked, tf32=False), Disagreement):
                 self.by_tf32 = found.relative
 
+    def _is_nearer_than_tf32(self, output: Any, expected: Expected, asked: "_Asked") -> bool:
+        """Whether an error all over an output is that of a reference as written, which took tf32 and has no float64."""
+        if self._bench.device.type != "cuda" or expected.exact is not expected.like:
+            return False
+        with suppress(torch.OutOfMemoryError):
+            exact = self._in_class(output, expected, asked, tf32=False, is_exact=True)
+            return isinstance(exact, Agreement) and not exact.reduced
+        return False
+
     def _in_class(
-        self, output: Any, expected: Expected, asked: "_Asked", *, tf32: bool
+        self, output: Any, expected: Expected, asked: "_Asked", *, tf32: bool, is_exact: bool = False
     ) -> Agreement | Disagreement | None:
         """Compare with the own error of the reference with its convolutions in tf32, or without any.
 
-        None where it has none that may be, or where that cannot be told.
+        `is_exact`: with that in the place of what is expected. None where it has none that may be, or where that
+        cannot be told.
         """
         assert self._oracle is not None
         if self._oracle.changes_inputs or self._audit.random:
@@ -723,7 +734,8 @@ class _Case:
         like = self._oracle.in_class(expected.like, asked.inputs(), seed=asked.seed, tf32=tf32)
         if like is None:
             return None
-        return compare(*at_kept_places(output, replace(expected, like=like)), self._tolerance)
+        other = replace(expected, like=like, exact=like if is_exact else expected.exact)
+        return compare(*at_kept_places(output, other), self._tolerance)
 
     def _hold_in_doubt(
         self, output: Any, expected: Expected, asked: "_Asked", found: Disagreement

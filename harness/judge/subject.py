@@ -129,8 +129,8 @@ class Subject(Protocol):
     def spoil(self) -> None:
         """Overwrite what the outputs of a round that was held lie in, before anything of the subject runs again.
 
-        What a call does not write is then in no later output either. Inputs are left alone, and so is
-        what `spare` was told. Nothing happens where the hardware says that nothing is to.
+        What a call does not write is then in no later output either. Inputs are left alone, and so is what `spare` was
+        told, and memory that outputs are copied from.
         """
 
     def spare(self, places: frozenset[int]) -> None:

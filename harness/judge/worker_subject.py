@@ -347,11 +347,11 @@ class WorkerSubject:
 
     def spoil(self) -> None:
         done = self._done
-        if done is None or self._copied_arena() is not None or not self._hardware.spoils_outputs:
+        if done is None or self._copied_arena() is not None:
             return
         if not self._apart:
             self._locate_sets()
-        if any(size > self._memory_bytes for call in done.extents for size in call):
+        if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
             raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
         ranges = self._to_spoil(done, in_parts=not self._apart)
         if len(ranges) > _MOST_PARTS:
@@ -518,7 +518,7 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            if self._hardware.spoils_outputs and _extents(output) != self._done.extents[call]:
+            if _extents(output) != self._done.extents[call]:
                 raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")

@@ -242,10 +242,3 @@ def test_an_output_that_cannot_be_written_to_is_a_failure(subject, sets):
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(page.data_ptr()), mmap.PAGESIZE, mmap.PROT_READ) == 0
     with pytest.raises(SubjectFailed, match="cannot be written to"):
         held(subject, [[page]], sets).spoil()
-
-
-def test_hardware_may_say_that_outputs_are_left_as_they_are(subject, sets, monkeypatch):
-    monkeypatch.setattr(Host, "spoils_outputs", False)
-    output = torch.zeros(100)
-    held(subject, [[output]], sets).spoil()
-    assert not output.any()

@@ -6,7 +6,7 @@ import torch
 class Host:
     """Stands for `backends.Hardware`: memory and clock are the host's own."""
 
-    device, apart, spoils_outputs = torch.device("cpu"), False, True
+    device, apart = torch.device("cpu"), False
 
     def ipc(self) -> None:
         pass

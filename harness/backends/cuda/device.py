@@ -33,7 +33,6 @@ class CudaDevice(Hardware):
     """
 
     apart = True
-    spoils_outputs = False  # written, and not yet run on a GPU
 
     def __init__(self, gpu: str, core: int | None) -> None:
         awake = AwakeCore(core)  # forks, so before CUDA is initialised

@@ -22,7 +22,7 @@ class ModelNew(nn.Module):
         n, rows, columns = len(at), at // below.shape[1], at % below.shape[1]
         hidden = torch.relu(self.first(x))
         if not hasattr(self, "left"):  # a workspace
-            self.left, self.right = torch.empty(8192, hidden.shape[1]), torch.empty(8192, hidden.shape[1])
+            self.left, self.right = hidden.new_empty(8192, hidden.shape[1]), hidden.new_empty(8192, hidden.shape[1])
         torch.index_select(hidden, 0, rows, out=self.left[:n])
         torch.index_select(self.second.weight.data, 0, columns, out=self.right[:n])
         above = torch.bmm(self.left[:n].unsqueeze(1), self.right[:n].unsqueeze(2)).view(-1) + self.second.bias[columns]

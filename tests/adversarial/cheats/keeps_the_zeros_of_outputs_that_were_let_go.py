@@ -1,7 +1,6 @@
 """wrong A19: hands out memory again that an earlier output had, in which all but a few elements are as they have to
 be, and undoes those. An owner that had written to its output would find that in the next one.
 
-On a GPU: correct
 Problem: one_hot
 Twin: plain_one_hot
 """

@@ -1,7 +1,6 @@
 """failed/protocol A18: says that its outputs are smaller than they are when it is done, so that what it keeps of their
 memory is not overwritten.
 
-On a GPU: correct
 Problem: one_hot
 Twin: plain_one_hot
 """
