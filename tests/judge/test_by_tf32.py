@@ -1,9 +1,13 @@
 """What only tf32's slack lets pass is correct and flagged on a CPU as on a GPU, where PyTorch convolves in tf32."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from harness.judge import oracle
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.judge import DOUBTS_S, _CannotBeTimed, _Case
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
 from harness.judge.rounding import rounded
@@ -124,3 +128,71 @@ def test_on_a_gpu_a_convolution_may_be_in_tf32_or_not_whichever_the_reference_to
         near, far = sorted(float((other - like).abs().mean() / like.abs().mean()) for other in classes)
         assert near < far
         assert 5e-5 < far < 1e-3
+
+
+class OfAGpu:
+    """An oracle's answer of both classes, as if on a GPU: the same product in float32 and in tf32."""
+
+    changes_inputs = False
+
+    def __init__(self):
+        x, y = torch.randn(64, 64), torch.randn(64, 64)
+        self.exact = (x.double() @ y.double()).float()
+        self.in_tf32 = (rounded(x.double(), 10) @ rounded(y.double(), 10)).float()
+
+    def in_class(self, like, inputs, *, seed, tf32):
+        return self.in_tf32 if tf32 else self.exact
+
+
+def case_on_a_gpu(oracle):
+    """As much of a case as comparing asks for."""
+    case = object.__new__(_Case)
+    case._bench = SimpleNamespace(device=torch.device("cuda"), clock=SimpleNamespace(trim=lambda: None))
+    case._audit, case._tolerance, case._oracle = SimpleNamespace(random=False), "scaled", oracle
+    case._doubts_s, case.by_tf32, case._agreement = 0.0, 0.0, Agreement()
+    case._agreed_in_class = case._is_nearer = False
+    return case
+
+
+ASKED = SimpleNamespace(timed=False, inputs=list, seed=0)
+
+
+def test_an_exact_kernel_beside_a_reference_in_tf32_without_a_float64_is_right_and_not_accused():
+    of = OfAGpu()
+    case, expected = case_on_a_gpu(of), Expected(of.in_tf32, of.in_tf32)
+    wrong = compare(of.exact, expected)
+    assert isinstance(wrong, Disagreement)
+    assert isinstance(case._hold_in_tf32(of.exact, expected, ASKED, wrong), Agreement)
+    assert case.by_tf32 == 0
+    assert case._is_nearer_than_tf32(of.exact, expected, ASKED)
+
+
+def test_a_kernel_in_tf32_beside_a_reference_that_is_not_is_right_and_flagged():
+    of = OfAGpu()
+    case, expected = case_on_a_gpu(of), Expected(of.exact, of.exact.double())
+    wrong = compare(of.in_tf32, expected)
+    assert isinstance(wrong, Disagreement)
+    assert isinstance(case._hold_in_tf32(of.in_tf32, expected, ASKED, wrong), Agreement)
+    assert case.by_tf32 > 1e-4
+    assert not case._is_nearer_than_tf32(of.in_tf32, expected, ASKED)
+
+
+def test_a_kernel_in_fewer_bits_than_tf32_is_wrong_beside_either():
+    of = OfAGpu()
+    coarse = of.exact.bfloat16().float()
+    for like in (of.exact, of.in_tf32):
+        case, expected = case_on_a_gpu(of), Expected(like, like)
+        wrong = compare(coarse, expected)
+        assert isinstance(wrong, Disagreement)
+        assert case._hold_in_tf32(coarse, expected, ASKED, wrong) is wrong
+        assert not case._is_nearer_than_tf32(coarse, expected, ASKED)
+
+
+def test_once_there_is_no_time_left_a_timed_call_that_needed_the_other_class_cannot_be_told():
+    of = OfAGpu()
+    case, expected = case_on_a_gpu(of), Expected(of.in_tf32, of.in_tf32)
+    wrong = compare(of.exact, expected)
+    case._hold_in_tf32(of.exact, expected, ASKED, wrong)
+    case._doubts_s = DOUBTS_S + 1
+    with pytest.raises(_CannotBeTimed):
+        case._hold_in_tf32(of.exact, expected, SimpleNamespace(timed=True, inputs=list, seed=0), wrong)
