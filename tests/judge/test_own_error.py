@@ -7,8 +7,9 @@ from harness.judge import audit as audit_module
 from harness.judge import oracle as oracle_module
 from harness.judge import own_error as module
 from harness.judge.audit import audit
+from harness.judge.correctness import Expected
 from harness.judge.oracle import Oracle
-from harness.judge.own_error import own_errors
+from harness.judge.own_error import MOST_GROWTH, growth, own_errors
 from harness.judge.problem import load_problem
 
 PROBLEM = """
@@ -102,3 +103,17 @@ def test_a_wrong_answer_stays_wrong_where_only_the_own_error_is_known(judge_func
 def test_quick_references_are_not_asked_beforehand(monkeypatch):
     monkeypatch.setattr(audit_module, "own_errors", lambda *_, **__: pytest.fail("asked"))
     audit(load_problem("p", PROBLEM.replace("{body}", "return x @ y"), device=torch.device("cpu")))
+
+
+def test_the_largest_of_many_more_elements_is_expected_to_be_larger_as_it_is_of_all_than_of_parts():
+    torch.manual_seed(0)
+    exact = torch.zeros(1 << 16, dtype=torch.float64)
+    error = torch.randn(1 << 16).abs() ** 3
+    expected = Expected(like=error, exact=exact)
+    assert growth(expected, 1.0) == 1.0
+    found = growth(expected, 16.0)
+    more = float((torch.randn(1 << 20).abs() ** 3).max())
+    assert 1.1 < found <= MOST_GROWTH
+    assert float(error.max()) * found >= 0.8 * more
+    assert growth(Expected(like=torch.ones(1 << 16), exact=exact), 16.0) == 1.0
+    assert growth(Expected(like=error[:300], exact=exact[:300]), 16.0) == 1.0
