@@ -45,13 +45,18 @@ _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1
 class Own(NamedTuple):
     """How far off a reference itself is: its largest error over the mean size of an output, and, of elements that are
     many times as large as is usual there, over their own size. 0 where they are off by no more than the others.
+
+    `usual` is what most elements are off by at most, likewise, and `rough` the share that is off by more than that
+    allows; `usual` is `relative`, or 0, where no few are off by much more than the rest.
     """
 
     relative: float = 0.0
     share: float = 0.0
+    usual: float = 0.0
+    rough: float = 0.0
 
     def __or__(self, other: "Own") -> "Own":
-        return Own(max(self.relative, other.relative), max(self.share, other.share))
+        return Own(*map(max, self, other))
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ def _pairs(actual: Any, like: Any, exact: Any, others: tuple[Any, ...], name: st
         if not isinstance(actual, dict) or actual.keys() != like.keys():
             yield Disagreement("structure", f"{name} should be a dict with the keys {list(like)}, {described(actual)}")
             return
-        for key in like:
+        for key in sorted(like, key=str):  # as `leaves` has them
             within = tuple(other[key] for other in others)
             yield from _pairs(actual[key], like[key], exact[key], within, f"{name}[{key!r}]")
     elif isinstance(like, list | tuple):
@@ -332,8 +337,11 @@ def _compare_values(
         relative, reference_relative = (
             error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
         )
-        own = Own(reference_relative, of.share)
-        return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share, (own,))
+        few = _few_are_rough(_Sides(actual, like, exact, near), movable, of, terms, rtol)
+        if few.beyond is None:
+            own = Own(reference_relative, of.share, few.usual / of.mean if of.mean else 0.0, few.rough)
+            return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share, (own,))
+        tally = few.beyond
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -343,6 +351,116 @@ def _compare_values(
     if parts == 2:
         name, index = f"{name}.{('real', 'imag')[index[-1]]}", index[:-1]
     return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
+
+
+@dataclass
+class _Few:
+    """What most elements of a reference are off by at most, which share is by more, and what too many are beyond."""
+
+    usual: float
+    rough: float = 0.0
+    beyond: "_Tally | None" = None
+
+
+MANY_TIMES, OFTEN, A_FEW = 16.0, 3.0, 8
+"""Where the largest own error is more than twice so many times the median one, few elements are that rough, and excuse
+no others: a candidate may be beyond what is usual, so many times, at so many times as many elements and a few. Of
+normally distributed errors the largest of 10^8 is 8.5 times the median, of Laplace's 27 times."""
+NEARLY_NONE, MORE_OFTEN = 64.0, 0.05
+"""Elements at which the reference is off by less than the median by this factor may be ones that its error does not
+reach. There a candidate may be out of the ordinary tolerance no more often than elsewhere, by this share: by chance
+both are far off at once the less often there."""
+_ANYTHING = 1e30
+"""So much as no error is: elements that may be off by this are held to their own tolerance elsewhere."""
+
+
+def _few_are_rough(leaf: "_Sides", movable: Movable, of: "_Scale", terms: _Terms, rtol: float) -> _Few:
+    """Whether elements at which the reference itself is exact were excused by its error at others.
+
+    A maximum over an output tells what the reference is off by where all elements are alike. Here it is asked where
+    they are not: where few of its own errors are many times the median, and where some are next to none. What rounding
+    moves (`movable`) may be off by that besides. Where there is no float64 what is known of other trials tells how many
+    may be beyond.
+    """
+    known = terms.known.usual or terms.known.relative
+    found = _Few(usual=max(of.reference_error, known * of.mean))
+    if max(of.reference_error, terms.known.relative * of.mean) <= MATTERS * rtol * of.mean:
+        return found
+    ordinary = rtol * (of.mean if terms.tolerance == "scaled" else 1.0)
+    middle = _median_error(leaf)
+    usual = known * of.mean if middle is None else MANY_TIMES * middle
+    if 2 * usual < (terms.known.relative * of.mean if middle is None else of.reference_error):
+        base = ordinary + _slack(usual, rtol * of.mean)
+        most = _Tally(rtol, base, 1, upto=of.upto, large=_ANYTHING, usual=of.usual, rare=_ANYTHING)
+        rough = 0
+        for start, got, want, written, further in leaf.parts(movable):
+            most.add(start, got, want, written, further, ())
+            rough += int(((written - want).abs_() > most.allowed(want)).sum())
+        found = _Few(usual, terms.known.rough if middle is None else rough / leaf.elements)
+        if most.mismatched > max(OFTEN * found.rough * leaf.elements, movable.forgiven) + A_FEW:
+            return replace(found, beyond=most)
+    if middle:
+        found = replace(found, beyond=_beyond_where_exact(leaf, movable, rtol, ordinary, middle / NEARLY_NONE))
+    return found
+
+
+def _beyond_where_exact(
+    leaf: "_Sides", movable: Movable, rtol: float, ordinary: float, nearly: float
+) -> "_Tally | None":
+    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`.
+
+    None where that is no more often than elsewhere.
+    """
+    beyond = _Tally(rtol, ordinary, 1)
+    exact = outside = 0
+    for start, got, want, written, further in leaf.parts(movable):
+        close = (written - want).abs_() <= nearly
+        beyond.add(start, torch.where(close, got, want), want, written, further, ())
+        allowed = beyond.allowed(want) if further is None else beyond.allowed(want) + further
+        exact, outside = exact + int(close.sum()), outside + int((((got - want).abs_() > allowed) & ~close).sum())
+    rate = outside / (leaf.elements - exact) if leaf.elements > exact else 0.0
+    return beyond if beyond.mismatched > (rate + MORE_OFTEN) * exact + A_FEW else None
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """An output as a candidate has it, the reference as written, float64, and samples of how its rounding may fall."""
+
+    actual: torch.Tensor
+    like: torch.Tensor
+    exact: torch.Tensor
+    near: tuple[torch.Tensor, ...]
+
+    @property
+    def elements(self) -> int:
+        return self.like.numel()
+
+    def parts(
+        self, movable: Movable
+    ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]]:
+        """Chunks: where they begin, the candidate, what is right, the reference as written, what rounding moves."""
+        dtype = torch.float64 if self.exact.dtype == torch.float64 else torch.float32
+        for start, (got, want, written, *rest) in pieces(self.actual, self.exact, self.like, *self.near, limit=_CHUNK):
+            want = want.to(dtype)
+            further = movable.allowance(want, [written, *rest]) if self.near else None
+            yield start, got.to(dtype), want, written.to(dtype), further
+
+
+def _median_error(leaf: _Sides) -> float | None:
+    """The median of the errors of the reference that are not 0; None where nothing tells them."""
+    if leaf.like.data_ptr() == leaf.exact.data_ptr():
+        return None
+    few = leaf.elements <= _SAMPLED
+    errors = leaf.like.double() - leaf.exact.double() if few else _some_errors(leaf.like, leaf.exact)
+    sizes = _some_sizes(errors)
+    return float(sizes.median()) if len(sizes) else 0.0
+
+
+def _some_errors(like: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """What the reference is off by at some random elements."""
+    chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
+    at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
+    return at_places(like, at).double() - at_places(exact, at).double()
 
 
 def _slack(error: float, tolerance: float) -> float:
@@ -457,6 +575,10 @@ class _Tally:
             low, high = torch.minimum(low, value), torch.maximum(high, value)
         slack = (high - low).mul_(0.5)
         return (got >= low - slack) & (got <= high + slack)
+
+    def allowed(self, want: torch.Tensor) -> torch.Tensor:
+        """What elements of a chunk may be off by."""
+        return self._allowed(want, None)
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
         allowed = want.abs().mul_(self.rtol).add_(self.base)

@@ -65,12 +65,15 @@ KINDS = {**STRESS, "units": _units}
 
 
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
-    """`inputs` with every real floating tensor's values drawn anew as `kind` says; the rest is kept."""
+    """`inputs` with the values of every floating and complex tensor drawn anew as `kind` says; the rest is kept.
+
+    Of complex ones real and imaginary parts are.
+    """
     seed_everything(seed)
     change = KINDS[kind]
     return [
         _changed(value, change)
-        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel()
+        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()) and value.numel()
         else value
         for value in inputs
     ]
@@ -109,6 +112,8 @@ def _permuted(value: torch.Tensor) -> torch.Tensor:
 
 def _changed(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """`value` drawn anew; a large one by pieces, because drawing takes several times its size."""
+    if value.is_complex():
+        return torch.view_as_complex(_changed(torch.view_as_real(value.resolve_conj()), change).contiguous())
     if value.numel() <= PIECE:
         return change(value).to(value.dtype)
     dense = torch.empty_like(value, device="meta").stride() == value.stride()

@@ -263,7 +263,8 @@ class _Case:
         self._agreement = Agreement()
         self._own = {one.kind: one for one in audit.own_errors}
         self._known: dict[str, tuple[Own, ...]] = {
-            kind: (Own(min(one.relative, MOST_KNOWN_ERROR), one.share),) for kind, one in self._own.items()
+            kind: (Own(min(one.relative, MOST_KNOWN_ERROR), one.share, min(one.usual, MOST_KNOWN_ERROR), one.rough),)
+            for kind, one in self._own.items()
         }
         self._oracles: set[OracleName] = set()
         self._used_own: dict[str, float] = {}
@@ -695,7 +696,7 @@ class _Case:
                 if isinstance(again, Agreement):
                     self._agreed_in_class = True
                     self.by_tf32 = max(self.by_tf32, again.relative) if tf32 else self.by_tf32
-                    return replace(again, spread=0.0, reduced=0.0)
+                    return replace(again, spread=0.0, reduced=0.0, own=())
         except torch.OutOfMemoryError:  # what cannot be asked excuses nothing, and is no fault
             self._bench.clock.trim()
         finally:

@@ -87,9 +87,18 @@ class _Asker:
             found = compare(expected.like, expected)
             if isinstance(found, Disagreement):
                 return None
-            share = max((own.share for own in found.own), default=0.0)
+            share, usual, rough = (
+                max((getattr(own, name) for own in found.own), default=0.0) for name in ("share", "usual", "rough")
+            )
             more = growth(expected, _elements([], like) / max(1, _elements([], expected.like)))
-            return OwnError(kind=kind, relative=more * found.reference_relative, share=more * share, oracle=name)
+            return OwnError(
+                kind=kind,
+                relative=more * found.reference_relative,
+                share=more * share,
+                usual=more * usual,
+                rough=rough,
+                oracle=name,
+            )
         return None
 
     def _in_time(self, seconds: float) -> bool:

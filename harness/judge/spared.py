@@ -21,7 +21,7 @@ class Spared:
 
     def __init__(self) -> None:
         self._first: list[torch.Tensor | None] | None = None
-        self._named, self._calls = False, 0
+        self._calls = 0
         self._of_the_model: set[int] = set()
 
     def learn(self, output: Any, model: torch.nn.Module) -> None:
@@ -29,7 +29,6 @@ class Spared:
         own = storages([*model.parameters(), *model.buffers()])
         found = [leaf.detach() for leaf in leaves(output)]
         self._of_the_model |= {place for place, leaf in enumerate(found) if storages(leaf) & own}
-        self._named |= _has_a_dict(output)
         self._calls += 1
         if self._first is None:
             self._first = [leaf.clone() if leaf.nbytes <= _MOST_BYTES else None for leaf in found]
@@ -41,14 +40,6 @@ class Spared:
 
     @property
     def places(self) -> frozenset[int]:
-        """The numbers of these tensors among those of an output, in order. All of them where keys give no order."""
+        """The numbers of these tensors among those of an output, in the order of `leaves`."""
         kept = [one is not None for one in self._first or ()]
-        alike = {place for place, same in enumerate(kept) if same and self._calls > 1}
-        found = alike | self._of_the_model
-        return frozenset(range(len(kept)) if found and self._named else found)
-
-
-def _has_a_dict(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(map(_has_a_dict, value))
-    return isinstance(value, dict)
+        return frozenset(self._of_the_model | {place for place, same in enumerate(kept) if same and self._calls > 1})

@@ -39,6 +39,16 @@ def longer_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
     return float(np.percentile(_medians(above, generator) - _medians(below, generator), PERCENTILES[0]))
 
 
+def longer_on_average_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
+    """The same of means, which what is long in few of the samples moves."""
+    generator = np.random.default_rng(seed)
+    means = [
+        np.mean(np.asarray(values)[generator.integers(0, len(values), size=(RESAMPLES, len(values)))], axis=1)
+        for values in (above, below)
+    ]
+    return float(np.percentile(means[0] - means[1], PERCENTILES[0]))
+
+
 def ratio_by_difference(
     reference_s: float, reference: Samples, candidate: Samples, *, least: float, at: float = 25, seed: int = 0
 ) -> tuple[float, Interval]:

@@ -26,20 +26,24 @@ def at_places(value: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
 
 
 def leaves(value: Any) -> list[torch.Tensor]:
-    """The tensors in a nested value, in order."""
+    """The tensors in a nested value, in order; of a dict by its keys, as `transport.values.tensors` has them."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
-        value = list(value.values())
+        value = _by_key(value)
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item)]
     return []
 
 
+def _by_key(value: dict[Any, Any]) -> list[Any]:
+    return [value[key] for key in sorted(value, key=str)]
+
+
 def plain(value: Any) -> list[Any]:
-    """The values in a nested value that are neither lists, tuples nor dicts, in order."""
+    """The values in a nested value that are neither lists, tuples nor dicts, in the order of `leaves`."""
     if isinstance(value, dict):
-        value = list(value.values())
+        value = _by_key(value)
     return [one for item in value for one in plain(item)] if isinstance(value, list | tuple) else [value]
 
 

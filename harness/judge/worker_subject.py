@@ -154,6 +154,7 @@ class WorkerSubject:
         self._layout: tuple[TensorValue, ...] = ()
         self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
+        self._everywhere = torch.empty(0, dtype=torch.int64)
         self._parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
         self._spoilt_in_parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
         self._opened: dict[str, Allocation] = {}
@@ -323,7 +324,7 @@ class WorkerSubject:
         if self._apart:
             self._kept = {call: self._of_gathered(call) for call in calls}
             return
-        whole = sum(leaf.span * element_size(leaf.dtype) for leaf in self._layout) <= _SNAPSHOT_BYTES
+        whole = sum(map(bytes_of_copy, self._layout)) <= _SNAPSHOT_BYTES
         self._locate_sets()
         for call in calls:
             addresses = self._done.addresses[call]
@@ -424,8 +425,20 @@ class WorkerSubject:
         """What is at an address of the host now; None where nothing can be, by what was described so far."""
         source = self._in_sets(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
         with suppress(OSError):  # what is described afterwards tells why
-            return keep(source, leaf, whole=whole and not spreads(leaf), wanted=wanted) if leaf.elements else None
+            if not leaf.elements:
+                return None
+            if whole and spreads(leaf):
+                with suppress(ValueError):  # elements over each other: some places tell
+                    return self._picked_out(source, leaf)
+            return keep(source, leaf, whole=whole and not spreads(leaf), wanted=wanted)
         return None
+
+    def _picked_out(self, source: Source, leaf: TensorValue) -> Kept:
+        """All elements of an output that lie far apart: how they lie is the candidate's choice, what is seen is not."""
+        elements = read_output(self._talk.pid, source.address, leaf).contiguous()
+        if self._everywhere.numel() != leaf.elements:
+            self._everywhere = torch.arange(leaf.elements)
+        return Kept(source, leaf, elements.view(torch.uint8).view(leaf.elements, -1), self._everywhere)
 
     def _locate_sets(self) -> None:
         """Where the worker sees the sets. On the host by the kernel's account, as it may map them more than once."""

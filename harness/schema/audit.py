@@ -7,13 +7,16 @@ from harness.schema.verdict import OracleName
 
 class OwnError(Frozen):
     """How far the reference as written is off on a kind of inputs: its largest error over its mean size, and, where
-    some elements are many times as large as is usual, `share`: theirs over their own size.
+    some elements are many times as large as is usual, `share`: theirs over their own size. `usual` is what all but the
+    share `rough` of the elements are off by at most, over the mean size.
     """
 
     kind: str
     relative: float
     oracle: OracleName
     share: float = 0.0
+    usual: float = 0.0
+    rough: float = 0.0
 
 
 class Audit(Frozen):

@@ -112,7 +112,7 @@ def sample_of(tensor: Any) -> str:
 
 
 def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
-    """`value` as plain data; `tensor` is asked where each tensor lies."""
+    """`value` as plain data; `tensor` is asked where each tensor lies, in the order of `tensors`."""
     import torch
 
     # Exact types: a subclass of Tensor may compute when touched, and a subclass of dict or list may lie.
@@ -128,7 +128,8 @@ def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
     if isinstance(value, tuple):  # named tuples such as torch.max's are tuples to everyone
         return SequenceValue(kind="tuple", items=tuple(encode(item, tensor) for item in value))
     if isinstance(value, dict) and all(type(key) is str for key in value):
-        return MappingValue(items={key: encode(item, tensor) for key, item in value.items()})
+        encoded = {key: encode(value[key], tensor) for key in sorted(value)}
+        return MappingValue(items={key: encoded[key] for key in value})
     if kind is torch.dtype:
         return NamedValue(kind="dtype", name=str(value).removeprefix("torch."))
     if kind is torch.device:
@@ -171,14 +172,14 @@ def decode(value: Value, tensor: Callable[[TensorValue], Any]) -> Any:
 
 
 def tensors(value: Value) -> list[TensorValue]:
-    """Every tensor of a value, in order."""
+    """Every tensor of a value, in order; of a dict by its keys, whose own order is free."""
     match value:
         case TensorValue():
             return [value]
         case SequenceValue():
             return [leaf for item in value.items for leaf in tensors(item)]
         case MappingValue():
-            return [leaf for item in value.items.values() for leaf in tensors(item)]
+            return [leaf for key in sorted(value.items) for leaf in tensors(value.items[key])]
         case _:
             return []
 
@@ -198,7 +199,7 @@ def _plain(value: Value) -> list[object]:
         case SequenceValue():
             return [leaf for item in value.items for leaf in _plain(item)]
         case MappingValue():
-            return [leaf for item in value.items.values() for leaf in _plain(item)]
+            return [leaf for key in sorted(value.items) for leaf in _plain(value.items[key])]
         case ScalarValue() | FloatValue():
             return [value.value]
         case NamedValue():
