@@ -438,3 +438,58 @@ def test_what_was_known_of_rare_elements_counts_where_there_is_no_float64():
     assert isinstance(compare(as_far_off, Expected(like, like)), Disagreement)
     for wrong in (torch.where(few, like, 0.0), torch.where(few, 0.0, like)):
         assert isinstance(compare(wrong, Expected(like, like, known=own)), Disagreement)
+
+
+def with_errors(errors, size=1.0):
+    """Float64, and a reference as written that is off it by these."""
+    exact = torch.randn(len(errors), dtype=torch.float64) * size
+    return Expected(like=(exact + errors).float(), exact=exact)
+
+
+def test_few_elements_at_which_a_reference_is_far_off_excuse_no_others():
+    errors = torch.randn(1 << 16, dtype=torch.float64) * 1e-7
+    errors[::257] = torch.randn(256, dtype=torch.float64) * 0.02
+    expected = with_errors(errors)
+    other = torch.randn(1 << 16, dtype=torch.float64) * 1e-7
+    other[::257] = torch.randn(256, dtype=torch.float64) * 0.02
+    honest, wrong = ((expected.exact + off).float() for off in (other, torch.full_like(errors, 0.01)))
+    assert isinstance(compare(honest, expected), Agreement)
+    found = compare(wrong, expected)
+    assert isinstance(found, Disagreement)
+    assert found.mismatch.mismatched > 60_000
+
+
+@pytest.mark.parametrize("draw", [torch.randn, lambda n: torch.distributions.Laplace(0.0, 1.0).sample((n,))])
+def test_errors_of_one_distribution_excuse_each_other(draw):
+    """Another order of sums has errors of its own, which are as large, elsewhere."""
+    torch.manual_seed(0)
+    for scale in (1e-4, 1e-3):
+        expected = with_errors(draw(1 << 18).double() * scale)
+        assert isinstance(compare((expected.exact + draw(1 << 18).double() * scale).float(), expected), Agreement)
+
+
+def test_what_a_reference_s_error_does_not_reach_is_held_to_the_ordinary_tolerance():
+    torch.manual_seed(0)
+    errors = torch.randn(33, 4096, dtype=torch.float64) * 3e-4
+    errors[-1] = 0.0
+    exact = torch.randn(33, 4096, dtype=torch.float64)
+    exact[-1] = 2.5e-4
+    expected = Expected(like=(exact + errors).float(), exact=exact)
+    left_out = exact.float().clone()
+    left_out[-1] = 0.0
+    assert isinstance(compare(exact.float(), expected), Agreement)
+    assert isinstance(compare(left_out, expected), Disagreement)
+    in_tf32 = exact + torch.randn(33, 4096, dtype=torch.float64) * 3e-4
+    in_tf32[-1] = exact[-1]
+    assert isinstance(compare(in_tf32.float(), expected), Agreement)
+
+
+def test_where_no_float64_tells_few_may_be_beyond_what_is_usual_as_it_was_in_trials():
+    like = torch.randn(1 << 16)
+    known = (Own(relative=0.05, usual=1e-6, rough=1e-3),)
+    few, many = like.clone(), like.clone()
+    few[:100] += 0.03
+    many[:1000] += 0.03
+    assert isinstance(compare(few, Expected(like, like, known=known)), Agreement)
+    assert isinstance(compare(many, Expected(like, like, known=known)), Disagreement)
+    assert isinstance(compare(many, Expected(like, like, known=(Own(relative=0.05),))), Agreement)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from harness.judge import inputs as module
-from harness.judge.inputs import RED_ZONE, STRESS, InputSets, stressed
+from harness.judge.inputs import KINDS, RED_ZONE, STRESS, InputSets, stressed
 from harness.transport.memory import HostArena
 
 BASE = torch.rand(24, 35)
@@ -53,3 +53,12 @@ def test_slots_hold_what_was_written_whatever_its_type_and_layout(layout, dtype)
     assert not sets.red_zones_intact(0)
     del found
     sets.close()
+
+
+def test_complex_inputs_are_drawn_anew_in_both_parts():
+    value = torch.polar(torch.ones(8, 8), torch.zeros(8, 8))
+    for kind in KINDS:
+        (found,) = stressed([value], kind, 5)
+        assert (found.dtype, found.shape) == (value.dtype, value.shape)
+        assert not torch.equal(found.real, value.real)
+        assert not torch.equal(found.imag, value.imag)

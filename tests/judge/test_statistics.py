@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.judge.statistics import conclusion, median_ratio
+from harness.judge.statistics import conclusion, longer_at_least, longer_on_average_at_least, median_ratio
 from harness.schema import Interval
 
 
@@ -80,3 +80,10 @@ def test_the_interval_is_as_wide_as_that_of_a_median_at_95_percent():
         widths.append(found.high - found.low)
     half_width = 1.96 * np.sqrt(np.pi / 2) * sigma / np.sqrt(count)
     assert np.mean(widths) == pytest.approx(2 * half_width, rel=0.08)  # 90% would be narrower by 16%
+
+
+def test_what_is_long_in_few_of_the_samples_is_longer_on_average_though_not_in_the_middle():
+    seldom, never = [1.0, 1.0, 10.0] * 8, [1.0, 1.01, 0.99] * 8
+    assert longer_at_least(seldom, never) < 0.1
+    assert longer_on_average_at_least(seldom, never) > 1.0
+    assert longer_on_average_at_least(never, seldom) < 0

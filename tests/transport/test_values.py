@@ -102,3 +102,17 @@ def test_strided_and_empty_tensors_have_their_span():
     assert TensorValue(dtype="float32", shape=(0, 3), strides=(3, 1), offset=0).span == 0
     assert TensorValue(dtype="float32", shape=(), strides=(), offset=0).span == 1
     assert aligned(1) == 256
+
+
+def test_tensors_of_a_dict_come_by_its_keys_and_its_own_order_stays():
+    """So that which tensor a place means is not the choice of the process that describes it."""
+    asked = []
+
+    def tensor(value):
+        asked.append(len(value))
+        return TensorValue(dtype="float32", shape=(len(value),), strides=(1,), offset=0)
+
+    described = encode({"z": torch.zeros(1), "a": [torch.zeros(2), {"y": torch.zeros(3), "b": torch.zeros(4)}]}, tensor)
+    assert asked == [2, 4, 3, 1]
+    assert [leaf.shape[0] for leaf in tensors(described)] == asked
+    assert list(described.items) == ["z", "a"]

@@ -1,0 +1,23 @@
+"""correct control: the reference's words, with a column that rounding decides.
+
+Problem: rough_column
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class ModelNew(nn.Module):
+    """A residual block, and beside it the variance of each row as mean of squares less square of the mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(256, 1024), nn.Tanh(), nn.Linear(1024, 256), nn.Tanh())
+
+    def forward(self, x):
+        x = F.layer_norm(x, (256,))
+        y = x + 0.1 * self.block(x)
+        moved = x + 1000.0
+        variance = moved.square().mean(1, keepdim=True) - moved.mean(1, keepdim=True).square()
+        return torch.cat([y, variance], 1)
