@@ -326,9 +326,9 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _narrowed(value: Any, like: Any) -> Any:
-    """`value` with the dtypes of `like`, which is of its form."""
+    """`value` with the dtypes of `like`, which is of its form and whose integers stay."""
     if isinstance(value, torch.Tensor):
-        return value.to(like.dtype)
+        return value.to(like.dtype) if like.is_floating_point() or like.is_complex() else like
     if isinstance(value, dict):
         return {key: _narrowed(item, like[key]) for key, item in value.items()}
     if isinstance(value, list | tuple):

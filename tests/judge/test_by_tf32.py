@@ -92,6 +92,18 @@ def test_the_reference_in_tf32_differs_as_tf32_does_where_it_convolves(source, t
         assert 5e-5 < off < 1e-3
 
 
+def test_integers_stay_what_the_reference_as_written_says():
+    """A largest of convolved numbers may be another in tf32, and either would be refused beside the other."""
+    source = CONVOLUTION.replace("return self.layer(x).relu()", "y = self.layer(x); return y, y.argmax(-1) * 0 + 7")
+    problem = load_problem("test", source, device=torch.device("cpu"))
+    asked = Oracle(problem, [], 3)
+    inputs = problem.draw(1)
+    values, places = asked.expected(inputs).like
+    other, same = asked.in_class((values, places + 1), inputs, seed=0, tf32=True)
+    assert not torch.equal(other, values)
+    assert torch.equal(same, places + 1)
+
+
 def test_float32_is_rounded_as_float64_is():
     value = torch.randn(1000)
     assert torch.equal(rounded(value, 10), rounded(value.double(), 10).float())
