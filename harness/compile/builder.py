@@ -63,8 +63,8 @@ class _Attempt:
     """What one toolchain made of a request: a shared object and its SHA-256, or none and the reason.
 
     `killed` says that a compiler was ended by SIGKILL, or that its output says so; `short` that the kernel did end
-    some process meanwhile because memory was short, which no output can say (nor a kernel that does not count); `peak_bytes`
-    what the largest one had.
+    some process meanwhile because memory was short, which no output can say (nor a kernel that does not count them);
+    `peak_bytes` what the largest one had.
     `runs` are those of the plan's compilers, in its order, and of its linker where all of these were content.
     """
 
@@ -398,9 +398,7 @@ def run_plan(
     for name, text in plan.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, errors="surrogateescape")
-    at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile))
+    runs = _side_by_side(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile, refused)
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left, stop=unwanted)
@@ -432,6 +430,25 @@ def run_plan(
         insist_on_room(work)
         return dataclasses.replace(attempt, detail=str(why), log=f"{log}\n{why}".strip())
     return dataclasses.replace(attempt, module=module, sha256=sha256, killed=False)
+
+
+def _side_by_side(
+    run: Callable[[Sequence[str]], CompilerRun], calls: Sequence[Sequence[str]], refused: threading.Event
+) -> list[CompilerRun]:
+    """What comes of each call, as many at a time as there are cores; a single one needs no thread beside this one.
+
+    Raises MachineError where no thread can be started: other processes of this user may have all that it may have.
+    """
+    at_once = min(len(calls), len(os.sched_getaffinity(0)))
+    if at_once <= 1:
+        return [run(call) for call in calls]
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        try:
+            runs = pool.map(run, calls)  # begins them all
+        except RuntimeError as error:
+            refused.set()  # or those that were begun would be waited for
+            raise MachineError(f"compilers could not be begun ({error}): see harness doctor") from error
+        return list(runs)
 
 
 def _beside(
