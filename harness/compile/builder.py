@@ -9,10 +9,12 @@ import os
 import platform
 import re
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -61,7 +63,8 @@ class _Attempt:
     """What one toolchain made of a request: a shared object and its SHA-256, or none and the reason.
 
     `killed` says that a compiler was ended by SIGKILL, or that its output says so; `short` that the kernel did end
-    some process meanwhile because memory was short, which no output can say; `peak_bytes` what the largest one had.
+    some process meanwhile because memory was short, which no output can say (nor a kernel that does not count them);
+    `peak_bytes` what the largest one had.
     `runs` are those of the plan's compilers, in its order, and of its linker where all of these were content.
     """
 
@@ -98,11 +101,15 @@ class FirstTry:
 
 @dataclass(eq=False)
 class _UnderWay:
-    """A build under way, and how many wait for it: `unwanted` once that is nobody."""
+    """A build under way, and how many wait for it: `unwanted` once that is nobody.
+
+    `waited_s` is what it has waited for memory that others had, which is none of its own time.
+    """
 
     outcome: "Future[Artifact | BuildFailure]" = field(default_factory=Future)
     waiting: int = 1
     unwanted: threading.Event = field(default_factory=threading.Event)
+    waited_s: float = 0.0
 
     def go_on(self) -> None:
         """Raises GivenUpError once nobody waits."""
@@ -139,8 +146,9 @@ class Builder:
         self._guard = threading.Lock()
 
     def build(self, request: BuildRequest, *, deadline_s: float, go_on: GoOn = endless) -> Artifact | BuildFailure:
-        """Build `request`, or take it from the cache, in at most about `deadline_s` seconds.
+        """Build `request`, or take it from the cache, in at most about `deadline_s` seconds of its own.
 
+        What it waits for memory that other builds have does not count, neither here nor in `seconds` of its outcome.
         `go_on` is asked now and then. What it raises ends this wait at once; the build, with its compilers, soon
         afterwards where nobody else waits for it.
 
@@ -252,7 +260,7 @@ class Builder:
         decision: Decision | None = None
         for toolchain in self._toolchains:
             last = toolchain is self._toolchains[-1]
-            left = until - time.monotonic()
+            left = until + build.waited_s - time.monotonic()
             share = left if last else left * FIRST_TRY_SHARE
             attempt, decision = self._try(toolchain, request, work, share, until, build)
             cpu_seconds += attempt.cpu_seconds
@@ -261,7 +269,7 @@ class Builder:
             notes.append(f"{toolchain.name} stepped back: {attempt.detail}")
             for folder in work.iterdir():  # or it would look like another's
                 self._around.cache.discard(folder)
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - started - build.waited_s
         if attempt.module is None:
             self._blame_the_machine(attempt)
             failure = BuildFailure(
@@ -292,10 +300,10 @@ class Builder:
         self, toolchain: Toolchain, request: BuildRequest, work: Path, share: float, until: float, build: "_UnderWay"
     ) -> tuple[_Attempt, Decision | None]:
         """What one toolchain makes of it in `share` seconds; and whether its refusal stands without the last one's."""
-        attempt = self._attempt(toolchain, request, work / toolchain.name, share, build)
+        attempt = self._attempt(toolchain, request, work, share, build)
         if attempt.module is not None or toolchain is self._toolchains[-1]:
             return attempt, None
-        return attempt, self._decided(attempt, request, Patience(until, build.unwanted))
+        return attempt, self._decided(attempt, request, Patience(until + build.waited_s, build.unwanted))
 
     def _decided(self, attempt: _Attempt, request: BuildRequest, patience: Patience) -> Decision | None:
         """Whether a fast toolchain's refusal is stock's as well, by a rule that needs no stock compile."""
@@ -337,23 +345,34 @@ class Builder:
             detail = f"{both!r} names a file and a folder"
             return _Attempt(None, log=detail, seconds=0.0, cpu_seconds=0.0, reason="unsupported", detail=detail)
         readable = readable_folders(self._around.machine.layout, self._around.cache)
-        started = time.monotonic()
+        running = functools.partial(run_plan, plan, readable=readable, idle=self._idle, unwanted=build.unwanted)
         with disk_faults(self._around.cache.root):
-            running = functools.partial(run_plan, idle=self._idle, unwanted=build.unwanted)
-            with self._gate.hold(toolchain.memory_bytes, build.go_on):
-                attempt = running(plan, work, deadline_s, readable)
+            with self._held(toolchain.memory_bytes, build):
+                attempt = running(_folder(work, toolchain), deadline_s)
             build.go_on()
-            if not attempt.killed:
+            if not (attempt.killed and attempt.short):  # a source can have a compiler say that it was killed
                 return attempt
-            with self._gate.hold(self._gate.budget_bytes, build.go_on):  # alone: others may have had the memory
-                left = max(1.0, deadline_s - (time.monotonic() - started))
-                attempt = running(plan, work.with_name(f"{work.name}-alone"), left, readable)
+            with self._held(self._gate.budget_bytes, build):  # alone: others may have had the memory
+                attempt = running(_folder(work, toolchain), max(1.0, deadline_s - attempt.seconds))
             build.go_on()
         if attempt.killed and attempt.short and attempt.peak_bytes < toolchain.memory_bytes:
             raise MachineError(
                 f"The kernel killed a compiler that had taken {attempt.peak_bytes >> 20} MiB: free some memory."
             )
         return attempt
+
+    @contextmanager
+    def _held(self, size_bytes: int, build: "_UnderWay") -> Iterator[None]:
+        """Room for compilers of a build; the wait for it is noted, since it is none of the build's own time."""
+        since = time.monotonic()
+        with self._gate.hold(size_bytes, build.go_on):
+            build.waited_s += time.monotonic() - since
+            yield
+
+
+def _folder(work: Path, toolchain: Toolchain) -> Path:
+    """Where one run of a toolchain works, not made yet. By its name and place no source can tell which run it is."""
+    return Path(tempfile.mkdtemp(dir=work)) / toolchain.name
 
 
 def run_plan(
@@ -379,9 +398,7 @@ def run_plan(
     for name, text in plan.files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, errors="surrogateescape")
-    at_once = max(1, min(len(plan.compile), len(os.sched_getaffinity(0))))
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        runs = list(pool.map(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile))
+    runs = _side_by_side(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile, refused)
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left, stop=unwanted)
@@ -413,6 +430,25 @@ def run_plan(
         insist_on_room(work)
         return dataclasses.replace(attempt, detail=str(why), log=f"{log}\n{why}".strip())
     return dataclasses.replace(attempt, module=module, sha256=sha256, killed=False)
+
+
+def _side_by_side(
+    run: Callable[[Sequence[str]], CompilerRun], calls: Sequence[Sequence[str]], refused: threading.Event
+) -> list[CompilerRun]:
+    """What comes of each call, as many at a time as there are cores; a single one needs no thread beside this one.
+
+    Raises MachineError where no thread can be started: other processes of this user may have all that it may have.
+    """
+    at_once = min(len(calls), len(os.sched_getaffinity(0)))
+    if at_once <= 1:
+        return [run(call) for call in calls]
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        try:
+            runs = pool.map(run, calls)  # begins them all
+        except RuntimeError as error:
+            refused.set()  # or those that were begun would be waited for
+            raise MachineError(f"compilers could not be begun ({error}): see harness doctor") from error
+        return list(runs)
 
 
 def _beside(

@@ -22,7 +22,7 @@ BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
 
 _EXIT_S = 5.0  # how long a worker that hung up may take until its supervisor has told how it ended
 MAX_BUILDS = 32  # extensions of one candidate
-MAX_BUILDS_S = 1200.0  # what they may have taken together before another is begun
+MAX_BUILDS_S = 1200.0  # of their own that they may have taken together before another is begun
 MOST_BUILT_BYTES = 512 << 20
 """Shared objects of one candidate together: copies lie in its socket until it reads them, where nothing counts them."""
 _LONGEST_REQUEST = 8 << 20  # bytes of a build request
@@ -199,7 +199,7 @@ class Conversation:
                     detail = f"had more than {MOST_BUILT_BYTES >> 20} MiB built"
                     raise SubjectFailed("disk", detail, self._end().log)
             took_s = time.monotonic() - started
-            self._builds_s += took_s
+            self._builds_s += min(took_s, outcome.seconds)  # not what others' builds kept it waiting for
             built = Built(artifact=outcome) if isinstance(outcome, Artifact) else Built(failure=outcome)
             self._send(built, copies, deadline + took_s, seconds, during)
         return deadline + took_s

@@ -6,6 +6,23 @@ import unicodedata
 
 # Controls (a terminal would obey them), and the marks that turn the direction of writing (a reader would be misled).
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# What shows nothing, though it is a mark or a letter: two names that differ in it alone would look alike. Sources:
+# Unicode 15.1, DerivedCoreProperties.txt, Default_Ignorable_Code_Point, and U+2800, a braille pattern without a dot.
+_INVISIBLE = frozenset(
+    code
+    for first, last in (
+        (0x034F, 0x034F),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x2800, 0x2800),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFFA0, 0xFFA0),
+        (0xE0100, 0xE01EF),
+    )
+    for code in range(first, last + 1)
+)
 _MARKDOWN = re.compile(r"[\\*_\[\]|~$]")
 _RUNS = re.compile(r"[^\s\\`|<>&]+|[\s\\`|<>&]")
 """Runs that code can hold as they are, and each character between them."""
@@ -59,14 +76,18 @@ def json_text(text: str) -> str:
     return "".join(_escaped(character) for character in text)
 
 
+def _is_printed(character: str) -> bool:
+    return unicodedata.category(character) not in _UNPRINTABLE and ord(character) not in _INVISIBLE
+
+
 def _escaped(character: str) -> str:
-    if character == "\n" or unicodedata.category(character) not in _UNPRINTABLE:
+    if character == "\n" or _is_printed(character):
         return character
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _visible(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in _UNPRINTABLE:
+    if character in "\n\t" or _is_printed(character):
         return character
     return character.encode("unicode_escape").decode()

@@ -191,9 +191,13 @@ class Row(Figures):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Rows with times first, by fast_1, then speed-up, then correctness; names settle what is left."""
+        """Rows with something correct first, of these those with times, by fast_1, then speed-up, then correctness.
+
+        Names settle what is left.
+        """
         fast_1 = self.fast(1.0)
         return (
+            self.correct == 0,
             fast_1 is None,
             -(fast_1 or 0.0),
             -(self.geomean.value if self.geomean else 0.0),

@@ -129,6 +129,12 @@ def _try(machine: host.Host, isolation: Isolation) -> Started | Refused:
             return Refused(detail=f"the probe ended unexpectedly: {replies}")
 
 
+def _refuse(control: int, detail: str) -> None:
+    """Tell the asker at the other end of a control socket that nothing could be started."""
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(control)) as asker:
+        channel.send(asker, Refused(detail=detail).model_dump_json().encode())
+
+
 class _Server:
     """Serves connections, one request at a time. Its starter's is the first; the rest come and go."""
 
@@ -157,19 +163,28 @@ class _Server:
         if isinstance(request, ConnectRequest):
             self._connect(socket.socket(fileno=fds[0]), poller)
             return
-        link = None
-        if request.policy is None:  # a trusted process may start workers itself
-            here, there = channel.pair()
-            self._connect(here, poller)
-            link = there.detach()
-        if os.fork() == 0:
-            for connection in self._connections.values():
-                connection.close()
-            control, *rest = fds
-            own = rest if link is None else [*rest, link]
-            supervise(request, socket.socket(fileno=control), own, self._machine)
-        for fd in fds if link is None else [*fds, link]:
-            os.close(fd)
+        with contextlib.ExitStack() as closing:
+            for fd in fds:
+                closing.callback(os.close, fd)
+            links: tuple[socket.socket, ...] = ()
+            try:
+                links = channel.pair() if request.policy is None else ()  # a trusted process may start workers itself
+                child = os.fork()
+            except OSError as error:  # no descriptor or process is left: its asker is told, all others are served on
+                for link in links:
+                    link.close()
+                _refuse(fds[0], f"{os.strerror(error.errno or 0)}: see harness doctor")
+                return
+            here, there = links or (None, None)
+            if child == 0:
+                for connection in (*self._connections.values(), *([here] if here else [])):
+                    connection.close()
+                control, *rest = fds
+                own = [*rest, there.detach()] if there else rest
+                supervise(request, socket.socket(fileno=control), own, self._machine)
+            if here is not None and there is not None:
+                there.close()
+                self._connect(here, poller)
 
     def _connect(self, connection: socket.socket, poller: select.poll) -> None:
         self._connections[connection.fileno()] = connection

@@ -19,7 +19,7 @@ from harness.compile.builder import cache_key
 from harness.compile.recipe import Plan
 from harness.compile.stock import STOCK
 from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain
-from harness.errors import DeadlineError, ToolchainError
+from harness.errors import DeadlineError, MachineError, ToolchainError
 from harness.sandbox import tool
 from harness.sandbox.processes import descendants
 from harness.schema import Artifact, BuildFailure, BuildRequest
@@ -485,6 +485,45 @@ def test_what_one_toolchain_left_is_gone_before_the_next_one_runs(
     assert isinstance(outcome, Artifact), outcome.log
     assert outcome.toolchain == "second"
     assert left.read_text() == ""
+
+
+def without_threads(monkeypatch: pytest.MonkeyPatch, *, but: int = 0) -> None:
+    """From now on no pool starts a thread, `but` so many, as where others have all that the user may have."""
+    start, left = threading.Thread.start, iter(range(but))
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name.startswith("ThreadPool") and next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+
+
+def test_a_single_compiler_needs_no_thread_of_its_own(
+    only: Callable[..., None], cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(plain())
+    without_threads(monkeypatch)
+    assert isinstance(small_build(cache), Artifact)
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+def test_compilers_that_no_thread_is_left_for_are_the_machines_fault(
+    only: Callable[..., None], cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch, begun: int
+) -> None:
+    """Workers of others may have taken all threads of the user: no candidate's failure, and nothing to keep."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    one = plain()
+
+    def several(request: BuildRequest, around: Surroundings) -> Plan:
+        plan = one.plan(request, around)
+        return dataclasses.replace(plan, compile=plan.compile * 3)
+
+    only(Toolchain("several", several, 1 << 20))
+    without_threads(monkeypatch, but=begun)
+    with pytest.raises(MachineError, match="can't start new thread"):
+        small_build(cache)
+    assert cache.summary().failures == 0
 
 
 def test_a_fault_of_ours_reaches_everyone_who_waits(only: Callable[..., None], cache: ArtifactCache) -> None:

@@ -343,11 +343,21 @@ def test_a_worker_that_reads_no_answer_is_out_of_time(stage):
 
 def test_builds_that_each_take_long_do_not_take_for_ever(stage, monkeypatch):
     monkeypatch.setattr("harness.judge.worker_conversation.MAX_BUILDS_S", 0.0)
-    one = stage(ended=None)
+    one = stage(outcome=FAILURE.model_copy(update={"seconds": 5.0}), ended=None)
     for _ in range(2):
         one.theirs.send(Build(request=BuildRequest(name="slow")))
     failed = one.failure()
     assert (failed.reason, len(one.requests)) == ("timeout", 1)
+
+
+def test_what_a_build_waited_for_others_is_not_counted_as_its_own_time(stage, monkeypatch):
+    monkeypatch.setattr("harness.judge.worker_conversation.MAX_BUILDS_S", 0.0)
+    one = stage(outcome=FAILURE.model_copy(update={"seconds": 0.0}))
+    for _ in range(3):
+        one.theirs.send(Build(request=BuildRequest(name="waited")))
+    one.theirs.send(Released())
+    one.talk.ask(Release(), Released)
+    assert len(one.requests) == 3
 
 
 def test_a_build_request_that_is_too_long_to_be_passed_on_is_refused(stage, monkeypatch):

@@ -22,6 +22,28 @@ def test_a_terminal_is_shown_what_it_would_otherwise_obey(text, shown):
     assert plain(text) == shown
 
 
+INVISIBLE = [
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+    *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
+]
+
+
+def test_names_that_differ_in_what_shows_nothing_do_not_look_alike():
+    """Marks and letters that no font draws: a row could take the name of another's model."""
+    for code in INVISIBLE:
+        name = f"gpt{chr(code)}-5"
+        escape = chr(code).encode("unicode_escape").decode()
+        for shown in (plain(name), one_cell(name), csv_cell(name)):
+            assert shown == f"gpt{escape}-5"
+        assert "\\" in markdown_cell(name)
+        assert json_text(json.dumps(name, ensure_ascii=False)) == json.dumps(name)
+
+
+def test_marks_and_letters_that_show_stay():
+    for text in ("é", "e\u0301", "中", "한글", "\u0e01\u0e33", "\u0b95\u0bcd", "✓", "☀"):
+        assert plain(text) == text
+
+
 def test_a_cell_is_one_line():
     assert one_cell("  a\n\n b\tc  ") == "a b c"
 

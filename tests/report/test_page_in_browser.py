@@ -361,6 +361,20 @@ def test_what_was_not_timed_stays_under_every_reference(
     assert "Nothing" not in page.one("#charts-body").text
 
 
+def test_a_row_with_nothing_correct_is_behind_one_that_is_correct_without_times_at_every_level(
+    open_page: OpenPage, make_record: MakeRecord
+) -> None:
+    wrong = Wrong(reason="values", detail="off", trial="signed")
+    emulated = Device(kind="cpu-emulated", name="a CPU")
+    titles = ("level1/1_A", "level2/1_B")
+    records = [make_record(title, path=f"w{title}", model="wrong", verdict=wrong) for title in titles]
+    records += [make_record(title, path=f"e{title}", model="correct", device=emulated) for title in titles]
+    page = open_page(records)
+    assert page.texts("#leaderboard-body tbody .open") == ["correct", "wrong"]
+    page.choose("level", "level2")
+    assert page.texts("#leaderboard-body tbody .open") == ["correct", "wrong"]
+
+
 def test_everything_has_a_name(open_page: OpenPage, records: list[Record]) -> None:
     page = open_page(records)
     page.open(1)

@@ -308,7 +308,7 @@ def test_what_never_ran_needed_no_isolation(make_record, verdict):
 # Order
 
 
-def test_rows_are_ranked_by_fast_1_then_speed_then_correctness_and_untimed_rows_come_last(make_record):
+def test_rows_are_ranked_by_fast_1_then_speed_then_correctness_and_those_with_nothing_correct_come_last(make_record):
     records = [
         make_record(model="emulated", device=EMULATED),
         make_record(model="slow", speedup=0.5),
@@ -316,7 +316,20 @@ def test_rows_are_ranked_by_fast_1_then_speed_then_correctness_and_untimed_rows_
         make_record(model="faster", speedup=2.5),
         make_record(model="wrong", verdict=WRONG),
     ]
-    assert [row.model for row in leaderboard({"r": records}).rows] == ["faster", "fast", "slow", "wrong", "emulated"]
+    assert [row.model for row in leaderboard({"r": records}).rows] == ["faster", "fast", "slow", "emulated", "wrong"]
+
+
+def test_a_row_with_nothing_correct_keeps_its_figures_and_is_behind_every_row_with_something_correct(make_record):
+    """Where nothing was timed, as without a GPU, a fast_1 of 0 said no less than none."""
+    records = [
+        make_record(model="a-wrong", verdict=WRONG),
+        make_record(model="b-emulated-wrong", device=EMULATED, verdict=WRONG),
+        make_record(model="z-correct"),
+        make_record(model="z-emulated", device=EMULATED),
+    ]
+    rows = leaderboard({"r": records}).rows
+    assert [row.model for row in rows] == ["z-correct", "z-emulated", "a-wrong", "b-emulated-wrong"]
+    assert [fast(row) for row in rows] == [(1.0, None, None), (1.0, None, None), (0.0, 0.0, 0.0), (0.0, None, None)]
 
 
 def test_the_order_of_the_records_changes_nothing(make_record):

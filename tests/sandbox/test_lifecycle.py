@@ -91,6 +91,45 @@ def test_the_traceback_and_the_place_of_a_crash_are_in_the_log(candidate) -> Non
     assert "in forward" in crashed.log
 
 
+NO_FORKS = """
+import os
+from pathlib import Path
+
+fork = os.fork
+
+def forks_or_not():
+    if Path({mark!r}).exists():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return fork()
+
+os.fork = forks_or_not
+"""
+
+
+def test_a_prepared_process_that_can_fork_no_more_says_so_and_serves_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers of others may have all processes that the user may have: it must not end, and all that it started."""
+    mark = tmp_path / "none is left"
+    (tmp_path / "no_forks_for_a_test.py").write_text(NO_FORKS.format(mark=str(mark)))
+    monkeypatch.syspath_prepend(tmp_path)
+    with Zygote.start(preload=("harness.sandbox.selftest", "no_forks_for_a_test")) as zygote:
+        with running(zygote, "import time\ntime.sleep(60)", Policy()) as (worker, _):
+            open_before = len(os.listdir(f"/proc/{zygote.pid}/fd"))
+            mark.touch()
+            for _ in range(3):
+                with pytest.raises(SandboxError, match="could not be started: Resource temporarily unavailable"):
+                    run(zygote, "pass", Policy())
+                with pytest.raises(SandboxError, match="could not be started: Resource temporarily unavailable"):
+                    zygote.spawn_trusted("harness.sandbox.zygote:nothing", ())
+            mark.unlink()
+            assert worker.wait(0) is None
+            assert len(os.listdir(f"/proc/{zygote.pid}/fd")) == open_before
+        ended = run(zygote, "import os; os._exit(7)", Policy()).exit
+        assert ended is not None
+        assert ended.code == 7
+
+
 def test_a_worker_that_closes_everything_is_still_held(candidate) -> None:
     ended = candidate("import os\nos.closerange(0, 100)\nos._exit(5)").exit
     assert ended is not None

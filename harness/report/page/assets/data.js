@@ -139,11 +139,13 @@ function figuresOf(row) {
 
 const fast = (figures, p) => figures.fast.find((each) => each.p === p) ?? null;
 
-// As Python ranks them: those with times first, by fast_1, then speed-up, then correctness; else the order stays.
+// As Python ranks them: those with something correct first, of these those with times, by fast_1, then speed-up, then
+// correctness; else the order stays.
 function byMerit(a, b) {
   const keys = ({ figures }) => {
     const fast1 = fast(figures, 1);
-    return [fast1 ? 1 : 0, fast1?.value ?? 0, figures.geomean?.value ?? 0, figures.correct_rate ?? 0];
+    const correct = figures.correct > 0 ? 1 : 0;
+    return [correct, fast1 ? 1 : 0, fast1?.value ?? 0, figures.geomean?.value ?? 0, figures.correct_rate ?? 0];
   };
   const [mine, other] = [keys(a), keys(b)];
   return mine.map((value, index) => other[index] - value).find((difference) => difference !== 0) ?? 0;
