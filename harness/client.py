@@ -35,6 +35,7 @@ DEADLINE_S = 600.0
 LONGEST_POLL_S = 30.0  # what one request waits for a verdict; proxies cut longer ones
 GRACE_S = 10.0  # what an answer may take beyond what it was asked to wait
 LONGEST_PAUSE_S = 60.0  # whatever Retry-After says
+SHORTEST_DEADLINE_S = 0.001  # less is refused by a server
 AT_ONCE_S = 0.1  # a server that answers sooner that there is nothing yet is not asked again at once
 LARGEST_ANSWER = 64 << 20
 TRY_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
@@ -327,7 +328,7 @@ def _request(asked: dict[str, Any], name: str, left: float) -> Request:
     timeout_s = min(left, poll + GRACE_S)
     if name:
         return Request("GET", f"/v1/judgements/{urllib.parse.quote(name, safe='')}?wait={poll:.1f}", b"", timeout_s)
-    body = json.dumps({**asked, "deadline_s": left}).encode()
+    body = json.dumps({**asked, "deadline_s": max(left, SHORTEST_DEADLINE_S)}).encode()
     return Request("POST", f"/v1/judgements?wait={poll:.1f}", body, timeout_s)
 
 

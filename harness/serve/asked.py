@@ -17,6 +17,8 @@ from harness.settings import Settings
 
 LONGEST_TEXT = 1 << 20
 LONGEST_TIMING_S = 10.0
+SHORTEST_DEADLINE_S = 0.001
+"""Less is over before anything can be begun: nobody means it."""
 
 
 class NeedsToken(InputError):
@@ -49,15 +51,15 @@ class Asked(Frozen):
     """One judgement that is asked for.
 
     `problem` is a name that the server's catalogue has or, with a line break in it, a source. `deadline_s` counts from
-    acceptance: what is over it is not begun. `fresh` judges anew what was judged, this or an equal candidate. `tag` is
-    the caller's own.
+    acceptance, at least SHORTEST_DEADLINE_S: what is over it is not begun. `fresh` judges anew what was judged, this or
+    an equal candidate. `tag` is the caller's own.
     """
 
     submission: Annotated[str, Field(max_length=LONGEST_TEXT)]
     problem: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
     settings: AskedSettings = AskedSettings()
     priority: Priority = "normal"
-    deadline_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    deadline_s: Annotated[float, Field(ge=SHORTEST_DEADLINE_S, le=1e7)] | None = None
     fresh: bool = False
     tag: Annotated[str, Field(max_length=1000)] = ""
 

@@ -372,7 +372,7 @@ class Engine:
 
     def _work_still_wanted(self, job: Job) -> Work | None:
         """What is to be judged for a job. None where there is nothing: it has ended."""
-        if self._ended_unwanted(job.id):
+        if self._ended_unwanted(job.id) or not job.asked:
             return None
         if job.is_late:
             self._ended_as(job, "expired", "its deadline was over before its turn")

@@ -53,7 +53,9 @@ class Shared(Exception):
 class Job:
     """A row. Times are seconds since 1970; `asked`, `record` and `summary` are JSON; `sha256` is the submission's.
 
-    `record` is the last one that counts: that of a job which is judged anew stays until the new one is there.
+    `asked` is empty where it ended as expired or cancelled, since nothing bounds how many do, and is written anew where
+    it is asked for again. `record` is the last one that counts: that of a job which is judged anew stays until the new
+    one is there.
     `askers` is how often it was asked for, but for what the store answered; 0 once it was cancelled while it ran.
     """
 
@@ -186,7 +188,8 @@ class Jobs:
 
     def end(self, id: str, state: State, reason: str) -> None:
         """The judgement has none, and will not have one unless it is asked for again."""
-        self._change("update jobs set state=?, reason=? where id=?", state, reason, id)
+        kept = "''" if state in ("expired", "cancelled") else "asked"
+        self._change(f"update jobs set state=?, reason=?, asked={kept} where id=?", state, reason, id)
 
     def cancel(self, id: str) -> State | None:
         """Cancel what was asked for once: what is queued now, what runs by `end_unwanted`. Its state, None for none.
@@ -202,12 +205,12 @@ class Jobs:
             if job.state == "running":
                 database.execute("update jobs set askers=0 where id=?", (id,))
                 return "running"
-            database.execute("update jobs set state='cancelled', reason=? where id=?", (_CANCELLED, id))
+            database.execute("update jobs set state='cancelled', reason=?, asked='' where id=?", (_CANCELLED, id))
             return "cancelled"
 
     def end_unwanted(self, id: str) -> bool:
         """End a job that was cancelled while it ran; False where it was not, or was asked for since."""
-        end = "update jobs set state='cancelled', reason=? where id=? and state='running' and askers=0"
+        end = "update jobs set state='cancelled', reason=?, asked='' where id=? and state='running' and askers=0"
         return self._change(end, _CANCELLED, id) > 0
 
     def running(self) -> list[Job]:

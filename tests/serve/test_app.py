@@ -140,6 +140,7 @@ def test_events_tell_states_and_phases_to_the_end(serve: Serve, bench: FakeBench
         {**ANSWER, "problem": "/etc/passwd"},
         {**ANSWER, "priority": "now"},
         {**ANSWER, "deadline_s": -1},
+        {**ANSWER, "deadline_s": 1e-300},
         {**ANSWER, "deadline_s": "NaN"},
         {**ANSWER, "settings": {"isolation": "none"}},
         {**ANSWER, "settings": {"memory_bytes": 1 << 50}},

@@ -348,6 +348,30 @@ def test_what_is_over_its_deadline_is_not_begun(engines: MakeEngine, bench: Fake
     assert bench.judged == []
 
 
+def test_what_expired_leaves_no_text_behind_and_is_judged_where_it_is_asked_for_again(
+    engines: MakeEngine, bench: FakeBench
+) -> None:
+    with engines() as engine:
+        bench.build_gate.clear()
+        texts = [f"answer {n} {'x' * 100_000}" for n in range(4)]
+        late = [ask(engine, text, deadline_s=0.05) for text in texts]
+        threading.Event().wait(0.1)
+        bench.build_gate.set()
+        assert {ended(engine, id).state for id in late} == {"expired"}
+        assert [engine.jobs.look(id).asked for id in late] == [""] * 4
+        assert [ask(engine, text) for text in texts] == late
+        assert {ended(engine, id).state for id in late} == {"done"}
+
+
+def test_a_job_whose_text_is_gone_is_not_begun(engines: MakeEngine, bench: FakeBench) -> None:
+    """It ended between two looks at it, and what it was is written anew where it is asked for again."""
+    with engines() as engine:
+        id = ask(engine, "answer")
+        job = ended(engine, id)
+        assert engine._work_still_wanted(job) is not None
+        assert engine._work_still_wanted(replace(job, asked="")) is None
+
+
 def test_another_asker_may_lengthen_a_deadline(engines: MakeEngine, bench: FakeBench) -> None:
     with engines() as engine:
         bench.build_gate.clear()

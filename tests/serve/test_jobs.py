@@ -1,6 +1,7 @@
 """The table of jobs: one row a judgement, one state a row, whoever asks."""
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,8 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 
 def accept(jobs: Jobs, id: str, **more: Any) -> Taken:
-    usual: dict[str, Any] = {"rank": 1, "deadline_s": None, "fresh": False, "most": 1000}
-    return jobs.accept(id, sha256="0" * 64, asked="{}", tag="", **{**usual, **more})
+    usual: dict[str, Any] = {"rank": 1, "deadline_s": None, "fresh": False, "most": 1000, "asked": "{}"}
+    return jobs.accept(id, sha256="0" * 64, tag="", **{**usual, **more})
 
 
 def test_however_many_ask_at_once_there_is_one_job_and_one_claim(jobs: Jobs) -> None:
@@ -90,6 +91,31 @@ def test_what_ended_without_a_verdict_is_queued_anew_by_being_asked_for(jobs: Jo
     assert accept(jobs, "a") == "queued"
     job = jobs.look("a")
     assert (job.state, job.reason, job.tries) == ("queued", None, 0)
+
+
+@pytest.mark.parametrize("how", ["expired", "cancelled in the queue", "cancelled as it runs"])
+def test_of_what_nothing_was_judged_no_text_is_kept_until_it_is_asked_for_again(jobs: Jobs, how: str) -> None:
+    """Nothing bounds how many there are: their texts would fill the disk."""
+    text = json.dumps("x" * 100_000)
+    accept(jobs, "a", asked=text)
+    if how != "cancelled in the queue":
+        assert jobs.claim().asked == text
+    if how == "expired":
+        jobs.end("a", "expired", "its deadline was over before its turn")
+    else:
+        jobs.cancel("a")
+        jobs.end_unwanted("a")
+    assert (jobs.look("a").state, jobs.look("a").asked) == (how.split()[0], "")
+    assert accept(jobs, "a", asked=text) == "queued"
+    assert jobs.look("a").asked == text
+
+
+@pytest.mark.parametrize("state", ["done", "fault"])
+def test_what_was_judged_keeps_what_was_asked(jobs: Jobs, state: Any) -> None:
+    accept(jobs, "a", asked="[]")
+    jobs.claim()
+    jobs.finish("a", record="{}", summary="{}") if state == "done" else jobs.end("a", state, "it is so")
+    assert jobs.look("a").asked == "[]"
 
 
 def test_what_was_asked_for_once_is_cancelled_in_the_queue_and_as_it_runs(jobs: Jobs) -> None:
