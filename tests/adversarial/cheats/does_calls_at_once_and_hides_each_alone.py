@@ -1,4 +1,4 @@
-"""wrong/values A10 (cpu): has the rows of all calls of a round go through the layers as one batch, and where it is
+"""wrong A10 (cpu): has the rows of all calls of a round go through the layers as one batch, and where it is
 shown one call alone says that it is done before it has computed anything.
 
 Problem: small_layers
