@@ -458,9 +458,14 @@ def _median_error(leaf: _Sides) -> float | None:
 
 def _some_errors(like: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     """What the reference is off by at some random elements."""
-    chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
-    at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
+    at = _some_places(exact)
     return at_places(like, at).double() - at_places(exact, at).double()
+
+
+def _some_places(value: torch.Tensor) -> torch.Tensor:
+    """Flat indices of random elements."""
+    chance = torch.Generator(value.device).manual_seed(secrets.randbits(62))
+    return torch.randint(0, value.numel(), (_SAMPLED,), generator=chance, device=value.device)
 
 
 def _slack(error: float, tolerance: float) -> float:
@@ -666,9 +671,7 @@ def _largest_of_the_small(exact: torch.Tensor) -> float:
 def _some_sizes(exact: torch.Tensor) -> torch.Tensor:
     """The finite sizes above 0 of some random elements, or of all where they are few, in order."""
     if exact.numel() > _SAMPLED:
-        chance = torch.Generator(exact.device).manual_seed(secrets.randbits(62))
-        at = torch.randint(0, exact.numel(), (_SAMPLED,), generator=chance, device=exact.device)
-        exact = at_places(exact, at)
+        exact = at_places(exact, _some_places(exact))
     sizes = exact.detach().reshape(-1).double().abs()
     return sizes[sizes.isfinite() & (sizes > LEAST)].sort().values
 

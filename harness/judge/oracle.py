@@ -153,11 +153,9 @@ class Oracle:
         if not self._convolves or not _is_float32([like, inputs, list(self.model.parameters())]):
             return None
         on_gpu = self._problem.device.type == "cuda"
-        if on_gpu and not torch.backends.cudnn.allow_tf32:
+        if not (torch.backends.cudnn.allow_tf32 if on_gpu else tf32):
             return None
         narrow = 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES or not self._has_double()
-        if not tf32 and not on_gpu:
-            return None
         model = self.model if narrow or not tf32 else self._double
         mode = Convolutions(in_tf32=tf32)
         with _without_tf32(), mode:

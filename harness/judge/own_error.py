@@ -6,7 +6,9 @@ Each step is taken only where what was timed before says that it will end in tim
 """
 
 import copy
+import functools
 import math
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import torch
 
 from harness.judge.conditioning import moved
-from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.correctness import Agreement, Disagreement, Expected, Own, all_finite, compare
 from harness.judge.oracle import FLOAT64_BYTES, Oracle
 from harness.judge.tensors import leaves
 from harness.schema.audit import OwnError
@@ -87,16 +89,14 @@ class _Asker:
             found = compare(expected.like, expected)
             if isinstance(found, Disagreement):
                 return None
-            share, usual, rough = (
-                max((getattr(own, name) for own in found.own), default=0.0) for name in ("share", "usual", "rough")
-            )
+            own = functools.reduce(operator.or_, found.own, Own())
             more = growth(expected, _elements([], like) / max(1, _elements([], expected.like)))
             return OwnError(
                 kind=kind,
                 relative=more * found.reference_relative,
-                share=more * share,
-                usual=more * usual,
-                rough=rough,
+                share=more * own.share,
+                usual=more * own.usual,
+                rough=own.rough,
                 oracle=name,
             )
         return None
