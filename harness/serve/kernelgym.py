@@ -7,16 +7,14 @@ it tries again, and never a task that failed.
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from harness.serve.asked import LONGEST_TEXT, Asked
+from harness.serve.desk import Desk
 from harness.serve.jobs import Job, NameTaken
-
-if TYPE_CHECKING:
-    from harness.serve.app import Desk
 
 _STATUS = {"queued": "pending", "running": "processing", "done": "completed"}
 _RETRY = {"Retry-After": "5"}
@@ -44,7 +42,7 @@ class Task(BaseModel):
     force_refresh: bool = False
 
 
-def add_routes(app: FastAPI, desk: "Desk") -> None:
+def add_routes(app: FastAPI, desk: Desk) -> None:
     """`POST /kernelgym/evaluate`, `GET /kernelgym/status/{task_id}` and `GET /kernelgym/results/{task_id}`."""
 
     @app.post("/kernelgym/evaluate")
@@ -73,7 +71,7 @@ def _asks(task: Task) -> str:
     return " ".join(text.hexdigest() for text in texts)
 
 
-def _asked(task: Task, desk: "Desk") -> Asked:
+def _asked(task: Task, desk: Desk) -> Asked:
     """The task as one of ours; a reference that the catalogue has goes by its name, which needs no token."""
     known = desk.known_sources.get(hashlib.sha256(task.reference_code.encode("utf-8", "replace")).hexdigest())
     problem = known or (task.reference_code if "\n" in task.reference_code else task.reference_code + "\n")
@@ -83,7 +81,7 @@ def _asked(task: Task, desk: "Desk") -> Asked:
     )
 
 
-def _job(desk: "Desk", task_id: str) -> Job:
+def _job(desk: Desk, task_id: str) -> Job:
     id = desk.engine.jobs.named_task(task_id)
     if id is None:
         raise HTTPException(404, "there is no such task")

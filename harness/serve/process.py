@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 import uvicorn
 
 from harness.errors import InputError, MachineError
-from harness.serve.app import Desk, make_app
+from harness.serve.app import make_app
 from harness.serve.changes import Changes, phase_of
 from harness.serve.connections import ACCEPTED_AT_ONCE, Connection, most_connections
+from harness.serve.desk import Desk
 from harness.serve.engine import Engine
 from harness.serve.guard import Guard
 from harness.serve.metrics import Metrics
