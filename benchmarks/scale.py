@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,28 +36,26 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=200)
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    found = measured(sorted(options.gpus), options.submissions)
-    if options.output:
-        options.output.write_text(json.dumps(found, indent=1) + "\n")
+    for found in measured(sorted(options.gpus), options.submissions):
+        if options.output:
+            options.output.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 
 
-def measured(counts: list[int], submissions: int) -> dict[str, Any]:
+def measured(counts: list[int], submissions: int) -> Iterator[dict[str, Any]]:
+    """What is known so far, after each count and in the end: a machine may be there for a short time only."""
+    found: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat(), "submissions": submissions, "rates": {}}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         warm = prepared(work)
-        rates = {count: rate(work, count, submissions, warm) for count in counts}
-        first = rates[counts[0]]["per_hour"] / counts[0]
-        neighbours = beside_others(work, counts[-1], warm) if counts[-1] > 1 else {}
-        records = records_of(work / f"run-{counts[0]}")
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "environment": records[0]["environment"],
-        "submissions": submissions,
-        "rates": rates,
-        "times the rate of one": {count: one["per_hour"] / first for count, one in rates.items()},
-        "beside others": neighbours,
-    }
+        for count in counts:
+            found["rates"][count] = rate(work, count, submissions, warm)
+            found["environment"] = records_of(work / f"run-{count}")[0]["environment"]
+            first = found["rates"][counts[0]]["per_hour"] / counts[0]
+            found["times the rate of one"] = {of: one["per_hour"] / first for of, one in found["rates"].items()}
+            yield found
+        if counts[-1] > 1:
+            yield found | {"beside others": beside_others(work, counts[-1], warm)}
 
 
 def prepared(work: Path) -> Path:

@@ -18,6 +18,7 @@ ADDRESS=$(srun --nodes=1 --ntasks=1 --nodelist="$HEAD" hostname --ip-address | c
 export RAY_AUTH_MODE=token
 RAY_AUTH_TOKEN=$(python -c 'import secrets; print(secrets.token_hex(32))')
 export RAY_AUTH_TOKEN
+export RAY_memory_monitor_refresh_ms=0 # candidates have limits of their own, and Ray would end the actor
 export XDG_CACHE_HOME=${SLURM_TMPDIR:-/tmp}/harness-cache
 
 # --block: the node leaves the cluster when srun ends, and srun ends with this job. Nobody calls `ray stop`.

@@ -244,13 +244,14 @@ class ClusterEngine(Engine):
                 member.actor.stop()
 
     def _end(self, task: Task, outcome: Evaluated | HarnessError | BaseException) -> None:
-        """Tell what came of it; a fault as a record where that was asked for."""
-        if isinstance(outcome, HarnessError) and task.ask.noting:
+        """Tell what came of it: a fault as a record where that was asked for, and nothing where it was given up."""
+        given_up = isinstance(outcome, GivenUpError) and not isinstance(outcome, DeadlineError)
+        if isinstance(outcome, HarnessError) and task.ask.noting and not given_up:
             outcome = self._noted(task.ask, outcome)
         with suppress(InvalidStateError):  # it was cancelled
             if isinstance(outcome, Evaluated):
                 task.future.set_result(outcome)
-            elif isinstance(outcome, GivenUpError) and not isinstance(outcome, DeadlineError):
+            elif given_up:
                 task.future.cancel()
             else:
                 task.future.set_exception(outcome)
@@ -351,7 +352,7 @@ class ClusterEngine(Engine):
             self._last_reason = f"{member.name}: {fault}"
             self._members_changed()
         if member.leaving and not member.flying:
-            self._lose(member, f"{FAULTS_IN_A_ROW} faults of the machine's in a row, the last: {fault}")
+            self._lose(member, f"faults of the machine's, the last: {fault}")
 
     def _again(self, task: Task, member: Member, reason: str) -> None:
         """Have it judged again where it was in flight when its node was lost; the third time is the last."""

@@ -161,7 +161,7 @@ class GivenUp(Frozen):
 
 
 Outcome = Told | Fault | GivenUp
-"""What comes back for `Asked`; a `Fault` is what the engine of the node raised."""
+"""What comes back for `Asked`. A `Fault` is what the engine of the node raised, or why its session is lost."""
 
 
 def seen(facts: DeviceFacts) -> DeviceSeen:

@@ -12,7 +12,7 @@ from harness.cluster.messages import Asked, Fault, GivenUp, Opened, Opening, Out
 from harness.controller.engine import Engine, open_engine
 from harness.controller.evaluate import Evaluated
 from harness.controller.reuse import Reuse
-from harness.errors import HarnessError
+from harness.errors import HarnessError, MachineError
 
 OpenEngine = Callable[[Opening], AbstractContextManager[Engine]]
 
@@ -50,7 +50,10 @@ class NodeProcess:
             return Fault.of(error)
         self._under_way[asked.number] = future
         try:
-            return Told.of(await asyncio.wrap_future(future))
+            evaluated = await asyncio.wrap_future(future)
+            if isinstance(evaluated.fault, MachineError) and self._engine.is_lost:
+                return Fault.of(evaluated.fault)  # no record says what another session has to be asked
+            return Told.of(evaluated)
         except asyncio.CancelledError:
             return GivenUp()
         except HarnessError as error:

@@ -1,10 +1,12 @@
 """Ray as it is used here, and nowhere else: it starts actors, carries messages, and says which nodes there are.
 
 `max_restarts=0`: an actor that Ray restarts answers at once that it cannot be reached, and tries would be lost to that.
-`log_to_driver=False`: a node that is lost prints pages. Never `ray stop`, which ends processes by their names.
+`log_to_driver=False`, and no printing of its own: a node that is lost prints pages. Never `ray stop`, which ends
+processes by their names.
 """
 
 import contextlib
+import ctypes
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from harness.cluster.messages import Asked, Fault, Opened, Opening, Outcome
@@ -24,6 +26,8 @@ T = TypeVar("T")
 _LOOPBACK = ("127.0.0.1", "localhost")
 _MOST_AT_ONCE = 100_000
 """Calls of an actor's event loop that may be open; what is in flight is bounded by the engine."""
+_ACTION_BYTES = 1024
+"""More than a `struct sigaction` takes in any C library."""
 UNGUARDED = (
     "this Ray cluster has no token authentication: who reaches it runs code on every node. Start it with "
     "RAY_AUTH_MODE=token (docs/cluster.md)"
@@ -50,6 +54,7 @@ def connect(address: str) -> None:
     if not host or not port.isdecimal() or "/" in address:
         raise InputError(f"{address!r} is no address of a Ray cluster: give HOST:PORT, as `ray start --head` prints it")
     own = {"_node_ip_address": "127.0.0.1"} if host in _LOOPBACK else {}
+    ray._private.worker.print_to_stdstream = _say_nothing  # what raylets report, whatever `log_to_driver` says
     with _signals_kept():
         try:
             ray.init(address=address, log_to_driver=False, logging_level="error", namespace="kernel-harness", **own)
@@ -58,6 +63,10 @@ def connect(address: str) -> None:
             raise MachineError(
                 f"no Ray cluster answers at {address}, or this machine is no node of it ({reason}): see docs/cluster.md"
             ) from None
+
+
+def _say_nothing(*said: object, **options: object) -> None:
+    """In the place of a function of Ray's that prints to the command's standard output."""
 
 
 def is_guarded() -> bool:
@@ -69,16 +78,25 @@ def is_guarded() -> bool:
 
 @contextlib.contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; the command has a handler of its own."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    """Let SIGTERM and SIGINT do what they did before, whichever thread joins a cluster or leaves it.
+
+    Ray takes SIGTERM below Python, in whichever thread, and leaves it without any handler in the end; in the main
+    thread it gives Python a handler as well.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    libc = ctypes.CDLL(None)
+    actions = {number: ctypes.create_string_buffer(_ACTION_BYTES) for number in handlers}
+    for number, action in actions.items():
+        libc.sigaction(number, None, action)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if is_main:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        for number, action in actions.items():
+            libc.sigaction(number, action, None)
 
 
 def _alive() -> list[Node]:
@@ -166,10 +184,14 @@ def _answer(reference: Any) -> "Future[Any]":
 
 
 def _last_line(error: Exception) -> str:
-    """What an error of Ray's comes to: its first line, and of a traceback the last."""
+    """What an error of Ray's comes to: the last line of a traceback, the cause of an actor's death, else its first."""
+    if isinstance(error, ActorUnavailableError):  # its message has names and ports of Ray's, and no cause
+        return "its process cannot be reached"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    said = lines[-1] if any(line.startswith("File ") for line in lines) else lines[0]
-    return said[:500]
+    said = next((line for line in lines if line.startswith("The actor is dead because")), lines[0])
+    if any(line.startswith("File ") for line in lines):
+        said = lines[-1]
+    return said.partition(" Some common causes")[0].rstrip(".")[:500]
 
 
 def ask_every_node(address: str, ask: Callable[[], T], *, seconds: float) -> list[tuple[str, T | MachineError]]:

@@ -355,7 +355,7 @@ class LocalEngine(Engine):
         if self._deadlines[0][2] is job:
             self._due.notify()
         if self._keeper is None:
-            self._keeper = threading.Thread(target=self._end_what_is_late, name="engine-deadlines")
+            self._keeper = threading.Thread(target=self._end_what_is_late, name="engine-deadlines", daemon=True)
             self._keeper.start()
 
     def _end_what_is_late(self) -> None:

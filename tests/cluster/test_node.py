@@ -23,6 +23,7 @@ class HeldEngine:
     """An engine whose futures a test ends."""
 
     width = 3
+    is_lost = False
     devices = (DeviceFacts("cpu", "a fake device", ENVIRONMENT),)
 
     def __init__(self):
@@ -111,6 +112,19 @@ def test_what_the_engine_raises_is_a_fault(asked):
         engine.futures[0].set_exception(ProblemError("no Model"))
 
     assert judged(engine, asked, ends) == Fault(kind="ProblemError", detail="no Model")
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_fault_of_a_session_that_is_lost_is_no_record_of_a_submission(asked, lost):
+    engine = HeldEngine()
+    fault = Fault(kind="SandboxError", detail="the prepared process is gone")
+    verdict = told(asked, fault=fault)
+
+    async def ends(process):
+        engine.is_lost = lost
+        engine.futures[0].set_result(verdict.evaluated())
+
+    assert judged(engine, asked, ends) == (fault if lost else verdict)
 
 
 def test_what_the_engine_does_not_take_is_a_fault(asked):

@@ -52,7 +52,8 @@ def generations(tmp_path):
 
 def command(name, *arguments, cluster, tmp_path):
     log = (tmp_path / "commands.log").open("ab")
-    options = ["--ray", cluster.address, "--device", "cpu", "--problems", tmp_path / "problems", "--timing", 0]
+    options = ["--ray", cluster.address, "--device", "cpu", "--problems", tmp_path / "problems"]
+    options += ["--timing", "none"]  # what is timed waits for whatever else is timed on this machine
     with log:
         return subprocess.Popen(
             [sys.executable, "-m", "harness", name, *map(str, arguments), *map(str, options), "--audit", "none"],
@@ -110,6 +111,8 @@ def test_a_batch_outlives_an_actor_a_raylet_and_its_driver(tmp_path, generations
         assert record.verdict.kind == list(KINDS)[number % 7 % 3], record
         assert f"answer {number}" in expected[record.submission.path]
     assert "lost" in said(tmp_path)
+    assert "(raylet)" not in said(tmp_path)
+    assert "The actor is dead because its worker process has died" in said(tmp_path)
 
 
 def test_a_server_over_a_cluster_loses_no_job_with_an_actor(tmp_path, generations):
@@ -148,6 +151,29 @@ print(json.dumps(list(ThreadPoolExecutor(8).map(ask, answers))))
             server.wait(60)
     records = list(open_run(tmp_path / "state/run").records())
     assert len({record.submission.path for record in records}) == len(records) == 18
+
+
+def test_a_thread_that_joins_a_cluster_and_leaves_it_takes_no_signal_from_the_command():
+    text = """
+import os, signal, sys, threading
+from harness.cluster.ray_cluster import join
+signal.signal(signal.SIGTERM, lambda number, frame: print("told", flush=True))
+def joins():
+    cluster, _ = join(sys.argv[1], "cpu")
+    os.kill(os.getpid(), signal.SIGTERM)
+    cluster.close()
+for _ in range(2):
+    thread = threading.Thread(target=joins)
+    thread.start()
+    thread.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+    with loopback_cluster("head") as cluster:
+        ran = subprocess.run(
+            [sys.executable, "-c", text, cluster.address],
+            capture_output=True, text=True, env=cluster.environment, timeout=200, check=False,
+        )  # fmt: skip
+    assert (ran.returncode, ran.stdout.split()) == (0, ["told"] * 4), ran.stderr
 
 
 def test_the_doctor_asks_every_node(tmp_path):
