@@ -1,6 +1,6 @@
 """Hardware: a device that a judge holds. What a clock needs of it, what is known of it, and how records name it.
 
-A backend subclasses it. Implements `judge.timing.Device`.
+A backend subclasses it. Implements `judge.rounds.Device`.
 """
 
 import os

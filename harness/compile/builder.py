@@ -25,6 +25,7 @@ from harness.compile.compiler import (
     AnyOf,
     CompilerRun,
     compiler_version,
+    insist_on_processes,
     insist_on_room,
     readable_folders,
     run_compiler,
@@ -54,6 +55,8 @@ MOST_CHARACTERS = 4 << 20
 _NAME = re.compile(r"\w[\w.\-]{0,127}", re.ASCII)
 # What a faster toolchain may take of the deadline before the next one is tried.
 FIRST_TRY_SHARE = 0.5
+_STARVED_PAUSES_S = (0.5, 2.0)
+"""Before compilers that say that they were refused a process are run again, where the kernel refuses none any more."""
 # Outcomes worth keeping: the same sources give them again.
 LASTING: frozenset[BuildReason] = frozenset({"compile", "not-emulated", "unsupported"})
 
@@ -64,7 +67,7 @@ class _Attempt:
 
     `killed` says that a compiler was ended by SIGKILL, or that its output says so; `short` that the kernel did end
     some process meanwhile because memory was short, which no output can say (nor a kernel that does not count them);
-    `peak_bytes` what the largest one had.
+    `peak_bytes` what the largest one had; `starved` that a compiler says that it was refused a process.
     `runs` are those of the plan's compilers, in its order, and of its linker where all of these were content.
     """
 
@@ -77,6 +80,7 @@ class _Attempt:
     detail: str = ""
     killed: bool = False
     short: bool = False
+    starved: bool = False
     peak_bytes: int = 0
     notes: tuple[str, ...] = ()
     library: Path | None = None
@@ -281,7 +285,8 @@ class Builder:
                 cpu_seconds=cpu_seconds,
                 decided=decision.rule if decision else "",
             )
-            return self._around.cache.put(key, failure) if failure.reason in LASTING else failure
+            lasting = failure.reason in LASTING and not attempt.starved
+            return self._around.cache.put(key, failure) if lasting else failure
         artifact = Artifact(
             key=key,
             path=str(attempt.module),
@@ -308,7 +313,7 @@ class Builder:
     def _decided(self, attempt: _Attempt, request: BuildRequest, patience: Patience) -> Decision | None:
         """Whether a fast toolchain's refusal is stock's as well, by a rule that needs no stock compile."""
         ends = (run.timed_out or run.killed or run.overfull or run.out_of_memory for run in attempt.runs)
-        if attempt.plan is None or attempt.reason != "compile" or any(ends):
+        if attempt.plan is None or attempt.reason != "compile" or attempt.starved or any(ends):
             return None
         try:
             stock = self._toolchains[-1].plan(request, self._around)
@@ -347,13 +352,19 @@ class Builder:
         readable = readable_folders(self._around.machine.layout, self._around.cache)
         running = functools.partial(run_plan, plan, readable=readable, idle=self._idle, unwanted=build.unwanted)
         with disk_faults(self._around.cache.root):
-            with self._held(toolchain.memory_bytes, build):
-                attempt = running(_folder(work, toolchain), deadline_s)
-            build.go_on()
+            spent_s = 0.0
+            for pause_s in (0.0, *_STARVED_PAUSES_S):
+                build.unwanted.wait(pause_s)
+                with self._held(toolchain.memory_bytes, build):
+                    attempt = running(_folder(work, toolchain), max(1.0, deadline_s - spent_s))
+                build.go_on()
+                spent_s += attempt.seconds + pause_s
+                if not attempt.starved:  # or there are processes again, or a source had a compiler say so
+                    break
             if not (attempt.killed and attempt.short):  # a source can have a compiler say that it was killed
                 return attempt
             with self._held(self._gate.budget_bytes, build):  # alone: others may have had the memory
-                attempt = running(_folder(work, toolchain), max(1.0, deadline_s - attempt.seconds))
+                attempt = running(_folder(work, toolchain), max(1.0, deadline_s - spent_s))
             build.go_on()
         if attempt.killed and attempt.short and attempt.peak_bytes < toolchain.memory_bytes:
             raise MachineError(
@@ -389,7 +400,8 @@ def run_plan(
     What one of the compilers refuses ends the others: another toolchain would compile everything again. All are ended
     once `unwanted` is set, and what is said of them then means nothing.
 
-    Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed.
+    Raises OSError where the disk does not take the files, MachineError where it is full once a compiler has failed, or
+    where the kernel refuses processes then.
     """
     started, oom_kills = time.monotonic(), kernel_oom_kills()
     work.mkdir(parents=True)
@@ -416,11 +428,13 @@ def run_plan(
         runs=tuple(runs),
         killed=any(run.killed for run in runs),
         short=kernel_oom_kills() > oom_kills,
+        starved=any(run.starved for run in runs),
         peak_bytes=max((run.peak_bytes for run in runs), default=0),
     )
     bad = next((run for run in runs if not run.ok and not run.stopped), None)
     if bad is not None:
         insist_on_room(work)
+        insist_on_processes(work.parent)
         reason, detail = _blame(bad, log, deadline_s)
         return dataclasses.replace(attempt, reason=reason, detail=detail)
     module = work.with_name(f"{work.name}.so")  # where no compiler may write

@@ -8,6 +8,7 @@ import errno
 import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,11 @@ _OUT_OF_MEMORY = (
 # How g++, collect2 and nvcc say that a program of theirs was ended by SIGKILL, which only the kernel sends it.
 _KILLED = re.compile(r"Killed signal terminated program|terminated with signal 9\b|died due to signal 9\b")
 _KILLED_STATUS = (-signal.SIGKILL, 128 + signal.SIGKILL)
+# How g++, collect2, a shell and nvcc say that the kernel refused them a process.
+_STARVED = ("Resource temporarily unavailable", "Cannot fork", "Failed to preprocess host compiler properties")
+_NESTED = functools.reduce(lambda inner, _: f"/bin/sh -c {shlex.quote(inner)}; exit $?", range(3), ":")
+"""Four processes, one in another, as nvcc has a shell have g++ have cc1plus: the most that a compiler has at once."""
+_NESTED_S = 30.0
 ROOM_BYTES = 256 << 20
 """Free space below which a failed build proves nothing: more than the intermediate files of an honest one."""
 _QUOTA_BYTES = 16 << 20
@@ -73,6 +79,12 @@ class CompilerRun:
             and not self.stopped
             and (self.status in _KILLED_STATUS or _KILLED.search(self.output) is not None)
         )
+
+    @property
+    def starved(self) -> bool:
+        """Whether it says that the kernel refused it a process of its own: a candidate may have that said."""
+        ended = self.timed_out or self.overfull or self.stopped
+        return not self.ok and not ended and any(sign in self.output for sign in _STARVED)
 
     @property
     def out_of_memory(self) -> bool:
@@ -134,6 +146,17 @@ def insist_on_room(work: Path) -> None:
         full |= error.errno in (errno.ENOSPC, errno.EDQUOT) and own < ROOM_BYTES
     if full:
         raise MachineError(f"The disk that holds {work.parent} is full: free some space, or set XDG_CACHE_HOME.")
+
+
+def insist_on_processes(folder: Path) -> None:
+    """Raises MachineError where the kernel refuses a tool the processes that a compiler needs, tried in `folder`.
+
+    A failed build proves nothing then, whatever it said: other processes of this user may have all that it may have.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as empty:
+        tried = run_tool(("/bin/sh", "-c", _NESTED), cwd=Path(empty), deadline_s=_NESTED_S)
+    if tried.returncode and not tried.timed_out:
+        raise MachineError("No processes are left for compilers: end some of this user's, or raise ulimit -u.")
 
 
 @functools.cache

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.compile.cache import ArtifactCache, disk_faults
-from harness.compile.compiler import compiler_version, insist_on_room, readable_folders, run_compiler
+from harness.compile.compiler import (
+    CompilerRun,
+    compiler_version,
+    insist_on_processes,
+    insist_on_room,
+    readable_folders,
+    run_compiler,
+)
 from harness.compile.lines import first_error
 from harness.compile.operators import Operators, read_operators, scalar_types_header
 from harness.compile.parts import ALL_PARTS, prelude
@@ -195,6 +202,7 @@ def _preprocess(
     run = run_compiler(
         command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable_folders(machine.layout, cache)
     )
+    _insist(run, work)
     if not run.ok:
         raise _NotRead(first_error(run.output))
     printed = work / f"{name}.i"
@@ -245,11 +253,20 @@ def _compile_library(machine: Machine, cache: ArtifactCache, work: Path) -> str 
     ]
     readable = readable_folders(layout, cache)
     run = run_compiler(command, cwd=work, deadline_s=LIBRARY_DEADLINE_S, readable=readable)
+    _insist(run, work)
+    return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
+
+
+def _insist(run: CompilerRun, work: Path) -> None:
+    """Raises SteppedBack or MachineError for a failure that may pass the next time, so that it is not kept.
+
+    What is compiled here is ours, so what the compiler says can be believed.
+    """
     if not run.ok:
         insist_on_room(work)
-    if run.timed_out or run.out_of_memory or run.killed:  # may pass the next time, so it is not kept
-        raise SteppedBack("its library could not be compiled in the time and memory there is")
-    return None if run.ok else f"its library does not compile against this torch: {first_error(run.output)}"
+        insist_on_processes(work)
+    if run.timed_out or run.out_of_memory or run.killed or run.starved:
+        raise SteppedBack("torch's headers could not be compiled in the time, the memory and the processes there are")
 
 
 def _with_cuda(machine: Machine) -> bool:

@@ -167,6 +167,17 @@ def closed_to_others(paths: Iterable[str]) -> str | None:
     return next((path for path in paths if not _open_to_others(path)), None)
 
 
+def closed_within(folder: Path) -> Path | None:
+    """The first file or folder below `folder` that its mode keeps from other users, whatever lies above it; or None."""
+    for found in (folder, *folder.rglob("*")):
+        if found.exists():  # of links what they lead to
+            mode = found.stat().st_mode
+            wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+            if mode & wanted != wanted:
+                return found
+    return None
+
+
 def can_trace_other_users() -> bool:
     """Whether we hold CAP_SYS_PTRACE, without which the judge cannot read a worker that has a uid of its own."""
     return _has_capability(19)

@@ -188,6 +188,9 @@ class Supervisor:
             if path.resolve() == Path("/") or not path.exists():
                 raise SandboxError(f"A policy can make readable what exists and is not the whole root, not {path}.")
         slot, refused = self._choose_slot(full, policy, readable)
+        for path in policy.readable if slot is not None else ():
+            if closed := host.closed_within(path):
+                raise SandboxError(f"{closed} is closed to workers, which run as another user: chmod -R a+rX {path}")
         self._slot = slot
         if not full:
             self._make_scratch(slot)
@@ -456,7 +459,10 @@ def _peer_pid(sock: socket.socket) -> int:
 
 def _receive_report(sock: socket.socket) -> tuple[Confined | Refused | Status | None, int]:
     """The next report and the host pid of its sender, which the kernel vouches for; None at the end."""
-    data, ancillary, _, _ = sock.recvmsg(_READ_BYTES, socket.CMSG_SPACE(12))
+    try:
+        data, ancillary, _, _ = sock.recvmsg(_READ_BYTES, socket.CMSG_SPACE(12))
+    except ConnectionResetError:  # told once, as in `channel.receive`: the process was killed before it read our word
+        data, ancillary, _, _ = sock.recvmsg(_READ_BYTES, socket.CMSG_SPACE(12))
     if not data:
         return None, 0
     pid = next(

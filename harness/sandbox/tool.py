@@ -52,13 +52,15 @@ _NAMESPACES = ("--unshare-all", "--as-pid-1", "--die-with-parent", "--cap-drop",
 _JAIL_LAYERS = ("capabilities", "no-new-privileges", "seccomp", "limits")
 _NAMESPACES_REFUSED = "bubblewrap is missing or refused"
 # Not `exec`: the shell stays as pid 1 and waits, so that the kernel counts the tool's CPU time as ours. A limit that is
-# refused would end it with a status of its own, so that is tried in another shell.
+# refused would end it with a status of its own, so that is tried in another shell. So would a process that is refused:
+# hence the trap.
 _LIMITS = 'ulimit -v "$1" && ulimit -f "$2" && ulimit -n "$3" && ulimit -c 0'
 _VICTIM = "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null"  # as in jail.py
 _LIMITED = (
     "/bin/sh",
     "-c",
-    f'{_VICTIM}; ({_LIMITS}) || exit {CANNOT_START}; {_LIMITS}; shift 3; "$@"; exit $?',
+    f'trap "exit {CANNOT_START}" EXIT; {_VICTIM}; ({_LIMITS}) || exit; {_LIMITS}; shift 3; '
+    '"$@"; status=$?; trap - EXIT; exit $status',
     "sh",
 )
 _LOWEST = ("nice", "-n", "19")

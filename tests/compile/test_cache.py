@@ -8,33 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
+from cached import put, put_many
 
 from harness.cache_folder import cache_folder
-from harness.compile.cache import ArtifactCache, sha256_of
+from harness.compile.cache import ArtifactCache
 from harness.errors import InputError, MachineError
 from harness.schema import Artifact, BuildFailure
-
-
-def artifact_of(module: Path, key: str = "k") -> Artifact:
-    return Artifact(
-        key=key,
-        path=str(module),
-        sha256=sha256_of(module),
-        module="m",
-        toolchain="slim",
-        cached=False,
-        seconds=2.0,
-        cpu_seconds=3.0,
-    )
-
-
-def put(cache: ArtifactCache, key: str, content: bytes) -> Artifact:
-    with cache.work_folder() as work:
-        module = work / "built.so"
-        module.write_bytes(content)
-        kept = cache.put(key, artifact_of(module, key), module)
-    assert isinstance(kept, Artifact)
-    return kept
 
 
 def age(artifact: Artifact, seconds: float) -> None:
@@ -154,19 +133,8 @@ def test_the_tool_in_use_is_never_evicted(tmp_path: Path) -> None:
     assert mine.exists()
 
 
-def _put_many(root: str, worker: int) -> None:
-    cache = ArtifactCache(Path(root))
-    for number in range(10):
-        with cache.lock(f"{number}.lock"):
-            if cache.get(f"{number:02d}") is None:
-                put(cache, f"{number:02d}", f"{number}".encode() * 1000)
-                (Path(root) / f"built-{number}-{worker}").touch()
-
-
 def test_processes_that_share_a_cache_build_each_key_once(tmp_path: Path) -> None:
-    workers = [
-        multiprocessing.get_context("spawn").Process(target=_put_many, args=(str(tmp_path), n)) for n in range(3)
-    ]
+    workers = [multiprocessing.get_context("spawn").Process(target=put_many, args=(str(tmp_path), n)) for n in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -64,7 +64,7 @@ def save(transformers: ModuleType, folder: Path) -> None:
     config = transformers.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0)
     transformers.GPT2LMHeadModel(config).save_pretrained(folder / "snapshots" / ("0" * 40))
     for file in folder.rglob("*.safetensors"):
-        file.chmod(0o644)  # as a download leaves it: workers are another user
+        file.chmod(0o644)  # as a download leaves it, and saving does not: workers are another user
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("0" * 40)
 

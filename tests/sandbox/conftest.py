@@ -1,7 +1,6 @@
 """One prepared process for the room's tests, without torch, and both tiers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -33,15 +32,3 @@ def candidate(zygote: Zygote, tier: Isolation):
         return run(zygote, source, Policy(isolation=tier, **policy), fds=fds, timeout_s=timeout_s)
 
     return start
-
-
-@pytest.fixture
-def open_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that file permissions leave open to everybody, so that only the sandbox can refuse."""
-    import shutil
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp(prefix="harness-test-", dir="/var/tmp"))
-    folder.chmod(0o777)
-    yield folder
-    shutil.rmtree(folder)

@@ -7,8 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,23 +15,13 @@ from harness.errors import SandboxError
 from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def folder_of_nobody() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="harness-test-", dir="/var/tmp"))
-    folder.chmod(0o777)
-    yield folder
-    shutil.rmtree(folder)
-
-
 STRICTEST_ONLY = "test_freezer.py"
 """Stopping a process needs least where most is refused: run there alone, it shows the two other settings as well."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_the_room_s_tests_pass(setting: str, folder_of_nobody: Path) -> None:
+def test_the_room_s_tests_pass(setting: str, open_folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
     if shutil.which("setpriv") is None:
@@ -57,8 +45,8 @@ def test_the_room_s_tests_pass(setting: str, folder_of_nobody: Path) -> None:
         "PATH": os.environ["PATH"],
         "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "TMPDIR": str(folder_of_nobody),
-        "HOME": str(folder_of_nobody),
+        "TMPDIR": str(open_folder),
+        "HOME": str(open_folder),
     }
     run = subprocess.run(
         command_elsewhere(setting, [*command, "-rs"]),

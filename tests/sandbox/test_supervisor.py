@@ -14,7 +14,7 @@ from harness.sandbox.host import Host
 from harness.sandbox.policy import GIB
 from harness.sandbox.selftest import SOURCE_ENTRY
 from harness.sandbox.supervisor import Supervisor
-from harness.sandbox.zygote_messages import SpawnRequest
+from harness.sandbox.zygote_messages import SpawnRequest, Status
 
 
 @pytest.fixture
@@ -63,6 +63,19 @@ def test_where_there_is_a_group_it_knows_for_certain(killed) -> None:
     for exceeded, cause in ((None, "signal"), ("memory", "memory")):
         group = SimpleNamespace(usage=lambda: usage, exceeded=lambda said=exceeded: said)
         assert killed(32 * GIB, group=group) == cause
+
+
+@pytest.mark.parametrize("reported", [(Status(status=7),), ()])
+def test_a_process_that_was_killed_before_it_read_our_word_has_ended_and_broken_nothing(reported) -> None:
+    """The kernel then says once that the connection was reset, before what the process had sent."""
+    ours, theirs = channel.pair()
+    with ours:
+        for message in reported:
+            theirs.send(message.model_dump_json().encode())
+        ours.send(b"go")
+        theirs.close()
+        heard = [supervisor._receive_report(ours)[0] for _ in range(2)]
+    assert heard == [*reported, None, None][:2]
 
 
 def test_what_a_process_uses_is_looked_at_before_its_entry_runs() -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ToolchainError
-from harness.sandbox import Isolation, bubblewrap, processes, run_tool, tool_confinement
+from harness.sandbox import Isolation, bubblewrap, processes, run_tool, tool, tool_confinement
+from harness.sandbox.jail import CANNOT_START
 from harness.sandbox.policy import RISING
 
 SECRET = "a-secret-of-ours"
@@ -216,6 +218,16 @@ def test_limits_that_are_refused_are_the_machine_s_fault(tmp_path: Path, monkeyp
     monkeypatch.setattr(tool, "_limited", lambda memory_bytes: [*tool._LIMITED, "no number", "1"])
     with pytest.raises(ToolchainError, match="could not start true"):
         run_tool(["true"], cwd=tmp_path, deadline_s=9, isolation="none")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="becomes another user by setpriv")
+def test_a_process_that_is_refused_for_the_tool_is_the_machine_s_fault() -> None:
+    """And not the tool's, whose status would be that of a compiler that refused a source."""
+    uid = 0x5000_0000 + os.getpid()  # nobody else's
+    another = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all"]
+    command = [*another, "prlimit", "--nproc=0", *tool._limited(1 << 30), "/bin/true"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.returncode, "fork" in run.stderr) == (CANNOT_START, True)
 
 
 def test_it_runs_where_its_folder_and_what_it_reads_lie_behind_links(method: Isolation, tmp_path: Path) -> None:

@@ -63,6 +63,21 @@ def test_a_policy_that_asks_for_the_whole_root_is_refused(zygote: Zygote, tier: 
         run(zygote, "", Policy(isolation=tier, readable=(Path("/"),)))
 
 
+def test_what_a_policy_makes_readable_and_its_files_keep_from_a_worker_is_said(candidate, open_folder: Path) -> None:
+    from harness.errors import SandboxError
+
+    (open_folder / "model").mkdir()
+    (open_folder / "model" / "weights").write_text("weights")
+    (open_folder / "model" / "weights").chmod(0o600)
+    source = f"report(open({str(open_folder / 'model/weights')!r}).read())"
+    try:
+        said = candidate(source, readable=(open_folder,)).reports
+    except SandboxError as error:
+        said = (str(error).partition(": ")[2],)
+    who_reads = "weights"  # where a worker is this user
+    assert said[0].startswith((who_reads, f"{open_folder}/model/weights is closed to workers"))
+
+
 def test_the_repository_cannot_be_read_or_written(candidate) -> None:
     repository = Path(__file__).resolve().parents[2]
     ran = candidate(f"""
