@@ -2,7 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: threads of several runs that wait awake take each other's cores
@@ -51,6 +53,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def nobody_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test builds by stock as well because it was drawn by lot; `--audit all` still does."""
     monkeypatch.setattr("harness.controller.evaluate.ONE_IN", 1 << 62)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that file permissions leave open to everybody, so that only the sandbox can refuse."""
+    folder = Path(tempfile.mkdtemp(prefix="harness-test-", dir="/var/tmp"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from harness.judge.operator_mode import OperatorMode
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
 from harness.judge.problem import LoadedProblem
-from harness.judge.tensors import leaves, pieces, same, size_of, storages
+from harness.judge.tensors import leaves, mapped, pieces, same, size_of, storages
 from harness.judge.unread import OutOfTime, Unread, Until, is_more_than_a_vector, listed
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
@@ -198,7 +198,9 @@ class _Auditor:
     def _doubted(self, inputs: list[Any], expected: Expected) -> Expected | None:
         """The same with what the reference says where its rounding falls otherwise, asked once."""
         if self._otherwise is None:
-            self._otherwise = self._oracle.others(expected.like, inputs, seed=1, seconds=OTHERS_S)
+            asked = self._oracle.otherwise(expected.like, inputs, seed=1)
+            others = () if asked is None else tuple(asked.samples(time.process_time() + OTHERS_S))
+            self._otherwise = None if asked is None else asked.exact, others
         exact, others = self._otherwise
         if not others:
             return None
@@ -226,7 +228,7 @@ class _Auditor:
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
         """Answers that need no computing, and that pass on every kind of inputs."""
         self._otherwise = None
-        constant = _mapped(self._expected(self._draw(), 1).like, _flat)
+        constant = mapped(self._expected(self._draw(), 1).like, _flat)
         answers: dict[str, _Answer] = {**_TRIVIAL, "a constant": lambda inputs, like: constant}
         for name, answer in answers.items():
             if all(self._passes(answer, *case) for case in self._cases(inputs, expected)):
@@ -297,7 +299,7 @@ class _Auditor:
         return self._draw() if kind == "nominal" else stressed(self._draw(), kind, secrets.randbits(62))
 
     def _expected(self, inputs: list[Any], seed: int) -> Expected:
-        return reference_must_run(self._oracle, inputs, self._problem.title, seed=seed)
+        return reference_must_run(self._oracle, inputs, seed=seed)
 
     def _written(self, inputs: list[Any], expected: Expected) -> int:
         """Bytes that a call has to write: a view of what it was given costs nothing, an expanded row is one row."""
@@ -372,6 +374,7 @@ class _Flops(OperatorMode):
 
 
 _Answer = Callable[[list[Any], Any], Any]
+_NUMBERS = (torch.Tensor, bool, int, float)
 
 
 def _filled(value: int) -> _Answer:
@@ -380,12 +383,12 @@ def _filled(value: int) -> _Answer:
     def fill(leaf: Any) -> Any:
         return torch.full_like(leaf, value) if isinstance(leaf, torch.Tensor) else type(leaf)(value)
 
-    return lambda inputs, like: _mapped(like, fill)
+    return lambda inputs, like: mapped(like, fill, _NUMBERS)
 
 
-def _flat(leaf: Any) -> Any:
+def _flat(leaf: torch.Tensor) -> torch.Tensor:
     """A tensor of a tensor's mean: of other inputs' outputs, the best guess that depends on none."""
-    if not isinstance(leaf, torch.Tensor) or leaf.is_complex() or not leaf.numel():
+    if leaf.is_complex() or not leaf.numel():
         return leaf
     total = sum(float(piece.double().sum()) for _, (piece,) in pieces(leaf))
     return torch.full_like(leaf, total / leaf.numel())
@@ -406,18 +409,6 @@ _TRIVIAL: dict[str, _Answer] = {
     "ones": _filled(1),
     "an input itself": _identity,
 }
-
-
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nested value with every tensor and every number changed."""
-    if isinstance(value, torch.Tensor | bool | int | float):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: _mapped(item, change) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        items = [_mapped(item, change) for item in value]
-        return items if isinstance(value, list) else tuple(items)
-    return value
 
 
 def _without_form(output: Any) -> list[str]:

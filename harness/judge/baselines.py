@@ -8,12 +8,13 @@ samples. What is known from before counts as long as the reference as written ta
 import secrets
 from functools import partial
 
+from harness.judge.bench import Bench
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.judge import Bench
 from harness.judge.problem import LoadedProblem
+from harness.judge.rounds import Side
 from harness.judge.statistics import conclusion, median, product_of_ratios
 from harness.judge.subject import Subject
-from harness.judge.timing import Plan, Side, measure
+from harness.judge.timing import Plan, measure
 from harness.schema.base import Frozen
 from harness.schema.record import Baseline, BaselineName, Timing
 

@@ -20,43 +20,24 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
-import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 from harness.judge.conditioning import NEAREST_FAR, Movable, Other, forgiven
 from harness.judge.criteria import Leaf, described, first_broken
-from harness.judge.tensors import at_places, index_of, pieces, same_bits
+from harness.judge.error_tally import Tally, reduced_of, spread_of
+from harness.judge.output_scale import Own, Scale, scale_of, slack
+from harness.judge.rough_elements import RoughElements
+from harness.judge.tensors import index_of, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
 RTOL = {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 RTOL_OTHER_FLOATS = 5e-2  # 8-bit floats: half a unit in the last place is 2**-4 or coarser
-REFERENCE_ERROR_FACTOR, REDUCED_ERROR_FACTOR = 8.0, 2.0
-MOST_OWN_ERROR, OWN_ERROR_TOLERANCES = 0.5, 500.0
-"""An element at which the reference is off by more than so much of its size and the mean, or by so many rtol, says
-nothing of what others may be off by: it is one that rounding moves (`conditioning`)."""
 _CHUNK = 1 << 25  # elements compared at once: bounds the temporaries to about 1 GB
-
-
-class Own(NamedTuple):
-    """How far off a reference itself is: its largest error over the mean size of an output, and, of elements that are
-    many times as large as is usual there, over their own size. 0 where they are off by no more than the others.
-
-    `usual` is what most elements are off by at most, likewise, and `rough` the share that is off by more than that
-    allows; `usual` is `relative`, or 0, where no few are off by much more than the rest.
-    """
-
-    relative: float = 0.0
-    share: float = 0.0
-    usual: float = 0.0
-    rough: float = 0.0
-
-    def __or__(self, other: "Own") -> "Own":
-        return Own(*map(max, self, other))
 
 
 @dataclass(frozen=True)
@@ -314,34 +295,32 @@ def _compare_values(
         actual, like, exact, *others_ = (_as_parts(value) for value in (actual, like, exact, *others))
         others = tuple(others_)
     precision = torch.float64 if exact.dtype == torch.float64 else torch.float32
-    of = _scale(like, exact, precision, rtol, terms.known)
-    base = of.mean if terms.tolerance == "scaled" else 1.0
-    error = max(of.reference_error, terms.known.relative * of.mean)
-    slack = _slack(error, rtol * of.mean)
-    large = 0.0 if of.whole is None else rtol * of.whole.mean + _slack(of.whole.reference_error, rtol * of.whole.mean)
     limit = _CHUNK // parts * parts
+    of = scale_of(like, exact, precision, rtol=rtol, known=terms.known, limit=limit)
+    ordinary = rtol * (of.mean if terms.tolerance == "scaled" else 1.0)
     near, far = terms.split(others)
     units = (units for units in terms.units if units <= NEAREST_FAR)
     movable = Movable(rtol, of.mean, tuple(zip(near, units, strict=True)))
     if near:
         movable.look(like, exact, precision, limit)
-    rare = _slack(max(of.share, terms.known.share), rtol)
-    tally = _Tally(rtol, rtol * base + slack, parts, upto=of.upto, large=large, usual=of.usual, rare=rare)
+    tally = _tally(of, terms.known, rtol, ordinary, parts)
+    rough = RoughElements(like, exact, of, terms.known, rtol=rtol, ordinary=ordinary)
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
-        want = want.to(precision)
+        got, want = got.to(precision), want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
-        tally.add(start, got.to(precision), want, written, further, rest[len(near) :])
-    spread = 0.0 if others else _spread(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
-    reduced = _reduced(spread, of) if like.dtype == torch.float32 else 0.0
+        tally.add(start, got, want, written, further, rest[len(near) :])
+        rough.add(start, got, want, written, further)
+    spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
+    reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0
     if tally.mismatched <= (0 if tally.unexplained or tally.non_finite else movable.forgiven):
-        relative, reference_relative = (
-            error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error)
-        )
-        few = _few_are_rough(_Sides(actual, like, exact, near), movable, of, terms, rtol)
-        if few.beyond is None:
-            own = Own(reference_relative, of.share, few.usual / of.mean if of.mean else 0.0, few.rough)
-            return Agreement(relative, reference_relative, tally.share, spread, reduced, movable.share, (own,))
-        tally = few.beyond
+        beyond = rough.beyond(movable.forgiven)
+        if beyond is None:
+            relative, theirs, usual = (
+                error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error, rough.usual)
+            )
+            own = Own(theirs, of.share, usual, rough.share)
+            return Agreement(relative, theirs, tally.share, spread, reduced, movable.share, (own,))
+        tally = beyond
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -353,376 +332,12 @@ def _compare_values(
     return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
 
 
-@dataclass
-class _Few:
-    """What most elements of a reference are off by at most, which share is by more, and what too many are beyond."""
-
-    usual: float
-    rough: float = 0.0
-    beyond: "_Tally | None" = None
-
-
-MANY_TIMES, OFTEN, A_FEW = 16.0, 3.0, 8
-"""Where the largest own error is more than twice so many times the median one, few elements are that rough, and excuse
-no others: a candidate may be beyond what is usual, so many times, at so many times as many elements and a few. Of
-normally distributed errors the largest of 10^8 is 8.5 times the median, of Laplace's 27 times."""
-NEARLY_NONE, MORE_OFTEN = 64.0, 0.05
-"""Elements at which the reference is off by less than the median by this factor may be ones that its error does not
-reach. There a candidate may be out of the ordinary tolerance no more often than elsewhere, by this share: by chance
-both are far off at once the less often there."""
-_ANYTHING = 1e30
-"""So much as no error is: elements that may be off by this are held to their own tolerance elsewhere."""
-
-
-def _few_are_rough(leaf: "_Sides", movable: Movable, of: "_Scale", terms: _Terms, rtol: float) -> _Few:
-    """Whether elements at which the reference itself is exact were excused by its error at others.
-
-    A maximum over an output tells what the reference is off by where all elements are alike. Here it is asked where
-    they are not: where few of its own errors are many times the median, and where some are next to none. What rounding
-    moves (`movable`) may be off by that besides. Where there is no float64 what is known of other trials tells how many
-    may be beyond.
-    """
-    known = terms.known.usual or terms.known.relative
-    found = _Few(usual=max(of.reference_error, known * of.mean))
-    if max(of.reference_error, terms.known.relative * of.mean) <= MATTERS * rtol * of.mean:
-        return found
-    ordinary = rtol * (of.mean if terms.tolerance == "scaled" else 1.0)
-    middle = _median_error(leaf)
-    usual = known * of.mean if middle is None else MANY_TIMES * middle
-    if 2 * usual < (terms.known.relative * of.mean if middle is None else of.reference_error):
-        base = ordinary + _slack(usual, rtol * of.mean)
-        most = _Tally(rtol, base, 1, upto=of.upto, large=_ANYTHING, usual=of.usual, rare=_ANYTHING)
-        rough = 0
-        for start, got, want, written, further in leaf.parts(movable):
-            most.add(start, got, want, written, further, ())
-            rough += int(((written - want).abs_() > most.allowed(want)).sum())
-        found = _Few(usual, terms.known.rough if middle is None else rough / leaf.elements)
-        if most.mismatched > max(OFTEN * found.rough * leaf.elements, movable.forgiven) + A_FEW:
-            return replace(found, beyond=most)
-    if middle:
-        found = replace(found, beyond=_beyond_where_exact(leaf, movable, rtol, ordinary, middle / NEARLY_NONE))
-    return found
-
-
-def _beyond_where_exact(
-    leaf: "_Sides", movable: Movable, rtol: float, ordinary: float, nearly: float
-) -> "_Tally | None":
-    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`.
-
-    None where that is no more often than elsewhere.
-    """
-    beyond = _Tally(rtol, ordinary, 1)
-    exact = outside = 0
-    for start, got, want, written, further in leaf.parts(movable):
-        close = (written - want).abs_() <= nearly
-        beyond.add(start, torch.where(close, got, want), want, written, further, ())
-        allowed = beyond.allowed(want) if further is None else beyond.allowed(want) + further
-        exact, outside = exact + int(close.sum()), outside + int((((got - want).abs_() > allowed) & ~close).sum())
-    rate = outside / (leaf.elements - exact) if leaf.elements > exact else 0.0
-    return beyond if beyond.mismatched > (rate + MORE_OFTEN) * exact + A_FEW else None
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """An output as a candidate has it, the reference as written, float64, and samples of how its rounding may fall."""
-
-    actual: torch.Tensor
-    like: torch.Tensor
-    exact: torch.Tensor
-    near: tuple[torch.Tensor, ...]
-
-    @property
-    def elements(self) -> int:
-        return self.like.numel()
-
-    def parts(
-        self, movable: Movable
-    ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]]:
-        """Chunks: where they begin, the candidate, what is right, the reference as written, what rounding moves."""
-        dtype = torch.float64 if self.exact.dtype == torch.float64 else torch.float32
-        for start, (got, want, written, *rest) in pieces(self.actual, self.exact, self.like, *self.near, limit=_CHUNK):
-            want = want.to(dtype)
-            further = movable.allowance(want, [written, *rest]) if self.near else None
-            yield start, got.to(dtype), want, written.to(dtype), further
-
-
-def _median_error(leaf: _Sides) -> float | None:
-    """The median of the errors of the reference that are not 0; None where nothing tells them."""
-    if leaf.like.data_ptr() == leaf.exact.data_ptr():
-        return None
-    few = leaf.elements <= _SAMPLED
-    errors = leaf.like.double() - leaf.exact.double() if few else _some_errors(leaf.like, leaf.exact)
-    sizes = _some_sizes(errors)
-    return float(sizes.median()) if len(sizes) else 0.0
-
-
-def _some_errors(like: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """What the reference is off by at some random elements."""
-    at = _some_places(exact)
-    return at_places(like, at).double() - at_places(exact, at).double()
-
-
-def _some_places(value: torch.Tensor) -> torch.Tensor:
-    """Flat indices of random elements."""
-    chance = torch.Generator(value.device).manual_seed(secrets.randbits(62))
-    return torch.randint(0, value.numel(), (_SAMPLED,), generator=chance, device=value.device)
-
-
-def _slack(error: float, tolerance: float) -> float:
-    return min(REFERENCE_ERROR_FACTOR * error, REDUCED_ERROR_FACTOR * error + tolerance)
-
-
-REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
-"""Root mean square relative errors that tf32, half and bfloat16 leave behind: their units in the last place are 2**-11,
-2**-11 and 2**-8, of which rounding two operands leaves about 0.8. float32 stays below a tenth of the lower bound
-even in sums of 1e5 terms that cancel."""
-
-
-SPREAD_FROM, SPREAD_FACTOR = 3e-7, 2.0
-"""An error below two roundings of float32, or below twice the reference's own, is not asked where it comes from."""
-
-
-def _spread(tally: "_Tally", of: "_Scale", elements: int, dtype: torch.dtype) -> float:
-    """The relative error, where it lies all over the output and is not the reference's own; else 0.
-
-    In half and bfloat16 the rounding of the output itself hides whose it is.
-    """
-    if not of.square or dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        return 0.0
-    mine, theirs = math.sqrt(tally.square / of.square), math.sqrt(of.reference_square / of.square)
-    everywhere = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)
-    least = max(SPREAD_FROM, SPREAD_FACTOR * theirs) if dtype == torch.float32 else SPREAD_FROM
-    return mine if everywhere and mine >= least else 0.0
-
-
-def _reduced(spread: float, of: "_Scale") -> float:
-    """An error all over the output, where its size is that of a smaller floating type; else 0."""
-    if not spread:
-        return 0.0
-    theirs = math.sqrt(of.reference_square / of.square)
-    return spread if max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= spread <= REDUCED_TO else 0.0
-
-
-@dataclass
-class _Tally:
-    """What comparing chunk after chunk came to.
-
-    An element may be off by `rtol` |expected| + `base`; `parts` neighbours make one element, which counts once.
-    `largest` is the largest error that is allowed, `widest` the largest of all; `square` the sum of all their squares.
-    `unexplained` are those of the mismatched that no further sample of the reference has either.
-    """
-
-    rtol: float
-    base: float
-    parts: int
-    mismatched: int = 0
-    unexplained: int = 0
-    non_finite: int = 0
-    worst: float = -1.0
-    worst_at: int = 0
-    share: float = 0.0
-    largest: float = 0.0
-    widest: float = 0.0
-    square: float = 0.0
-    upto: float = math.inf
-    large: float = 0.0
-    usual: float = math.inf
-    rare: float = 0.0
-
-    def add(
-        self,
-        start: int,
-        got: torch.Tensor,
-        want: torch.Tensor,
-        written: torch.Tensor,
-        further: torch.Tensor | None,
-        far: Sequence[torch.Tensor],
-    ) -> None:
-        """Count a chunk in; `further` is what elements may be off besides, `far` what else some of them may be.
-
-        Nearly all chunks agree, and those are done after few passes over memory.
-        """
-        error, allowed = (got - want).abs_(), self._allowed(want, further)
-        largest = float(error.max())
-        if math.isfinite(largest):
-            self.widest = max(self.widest, largest)
-            self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
-        if math.isfinite(largest) and bool((error <= allowed).all()):
-            self.largest = max(self.largest, largest)
-            self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
-            return
-        written = written.to(want.dtype)
-        if not bool(want.isfinite().all()):
-            want = torch.where(want.isfinite(), want, written)
-            error, allowed = (got - want).abs_(), self._allowed(want, further)
-        same = (got == want) | (~written.isfinite() & ((got == written) | (got.isnan() & written.isnan())))
-        if further is not None:
-            same |= further.isposinf()
-        excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
-        bad = ~(excess <= 1.0)
-        self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
-        self.unexplained += int((bad & ~self._said(got, want, far)).sum())
-        self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
-        at = int(excess.argmax())
-        if float(excess[at]) > self.worst:
-            self.worst, self.worst_at = float(excess[at]), start + at
-        within = excess.masked_fill(bad, 0.0)
-        self.share = max(self.share, float(within.max()))
-        self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
-
-    def _said(self, got: torch.Tensor, want: torch.Tensor, far: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Which elements lie where further samples have them: between these, or beyond by half of what is between."""
-        if not far:
-            return torch.zeros_like(got, dtype=torch.bool)
-        low, high = want, want
-        for other in far:
-            value = other.to(want.dtype)
-            low, high = torch.minimum(low, value), torch.maximum(high, value)
-        slack = (high - low).mul_(0.5)
-        return (got >= low - slack) & (got <= high + slack)
-
-    def allowed(self, want: torch.Tensor) -> torch.Tensor:
-        """What elements of a chunk may be off by."""
-        return self._allowed(want, None)
-
-    def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
-        allowed = want.abs().mul_(self.rtol).add_(self.base)
-        if math.isfinite(self.usual):  # and what is larger by so much of its own size
-            allowed += want.abs().masked_fill_(want.abs() <= self.usual, 0.0).mul_(self.rare)
-        if math.isfinite(self.upto):  # what is larger may be off by what is usual of all
-            allowed += (want.abs() > self.upto).to(allowed.dtype).mul_(self.large)
-        return allowed if further is None else allowed.add_(further)
-
-
-@dataclass
-class _Scale:
-    """How large the expected values and the reference's own errors are, where both are finite.
-
-    `mean` is mean |exact|, `square` the sum of exact**2; `reference_error` the largest error of the reference as
-    written, `reference_square` the sum of its squares; `largest` is the largest |exact|.
-    Elements larger than `usual` do not count for `reference_error`: `share` is their largest error over their own size.
-    Elements larger than `upto` do not count for `mean` and `reference_error`, and may be off by what `whole` says.
-    """
-
-    mean: float = 0.0
-    square: float = 0.0
-    reference_error: float = 0.0
-    reference_square: float = 0.0
-    largest: float = 0.0
-    usual: float = math.inf
-    share: float = 0.0
-    upto: float = math.inf
-    whole: "_Scale | None" = None
-
-
-def _scale(like: torch.Tensor, exact: torch.Tensor, precision: torch.dtype, rtol: float, known: Own) -> _Scale:
-    most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
-
-    def capped(upto: float) -> _Scale:
-        found = _measured(like, exact, precision, upto=upto)
-        if found.reference_error <= most * found.mean:
-            return found
-        return replace(found, reference_error=_measured(like, exact, precision, most, found.mean, upto).reference_error)
-
-    found, upto = capped(math.inf), _largest_of_the_small(exact)
-    if found.largest > upto:
-        small = capped(upto)
-        if small.reference_square <= MOST_OWN_ERROR_OF_SMALL**2 * small.square:
-            return replace(found, mean=small.mean, reference_error=small.reference_error, upto=upto, whole=found)
-    if known.share or found.reference_error > MATTERS * rtol * found.mean:
-        usual = USUAL * float(sizes.median()) if len(sizes := _some_sizes(exact)) else math.inf
-        if usual < found.largest:
-            apart = _measured(like, exact, precision, most, found.mean, usual=usual)
-            if known.share or apart.reference_error < HARDLY * found.reference_error:
-                return replace(found, reference_error=apart.reference_error, usual=usual, share=apart.share)
-    return found
-
-
-MATTERS = 0.1
-"""An own error below this share of the tolerance widens it by less than a factor of two, whatever element it is of."""
-USUAL, HARDLY = 16.0, 0.5
-"""Elements of more than so many times the median size are told by themselves, where without them the largest error is
-less than this share of it: what is off by a share of a quotient by nearly 0 says nothing of all others. Of normally
-distributed numbers none in 10^20 is so large."""
-
-
-GAP = 2.0**10
-"""Where the sizes of an output lie in two groups so many times apart the larger ones are marks, such as the -1e9 of a
-mask, and say nothing of how far the smaller ones may be off."""
-FEWEST_SMALL, SMALL_SHARE, _SAMPLED = 100, 0.01, 1 << 12
-"""What is smaller is a group where it is so many elements and this share of some random ones."""
-MOST_OWN_ERROR_OF_SMALL = 0.05
-"""And where the reference's own error is less than this share of it: else it is what rounding leaves of larger ones."""
-
-
-def _largest_of_the_small(exact: torch.Tensor) -> float:
-    """How large elements are that tell what an output's size is; infinite where all do."""
-    sampled = exact.numel() > _SAMPLED
-    sizes = _some_sizes(exact)
-    least = max(1 if sampled else FEWEST_SMALL, math.ceil(SMALL_SHARE * len(sizes)))
-    if len(sizes) < max(2, least):
-        return math.inf
-    apart = (sizes[least:] > GAP * sizes[least - 1 : -1]).nonzero()
-    if len(apart):
-        return float(sizes[least - 1 + int(apart[0])]) * math.sqrt(GAP)
-    return float(sizes[-1]) * GAP if sampled else math.inf
-
-
-def _some_sizes(exact: torch.Tensor) -> torch.Tensor:
-    """The finite sizes above 0 of some random elements, or of all where they are few, in order."""
-    if exact.numel() > _SAMPLED:
-        exact = at_places(exact, _some_places(exact))
-    sizes = exact.detach().reshape(-1).double().abs()
-    return sizes[sizes.isfinite() & (sizes > LEAST)].sort().values
-
-
-LEAST = 2.0**-126
-"""The smallest normal number of float32: what is smaller in float64 is no number there that others can be held to."""
-
-
-def _measured(
-    like: torch.Tensor,
-    exact: torch.Tensor,
-    precision: torch.dtype,
-    most: float = math.inf,
-    mean: float = 0.0,
-    upto: float = math.inf,
-    usual: float = math.inf,
-) -> _Scale:
-    """The sizes, with errors of at most the share `most` of |exact| + `mean`; larger ones count as none.
-
-    Elements larger than `upto` are left out. Errors of elements larger than `usual` are told as a share of their size.
-    """
-    total, count, found = 0.0, like.numel(), _Scale()
-    has_error = like.data_ptr() != exact.data_ptr()
-    for _, (right, written) in pieces(exact, like, limit=_CHUNK):
-        want = right.to(precision)
-        error = (written.to(precision) - want).abs_() if has_error else torch.zeros(1, device=want.device)
-        size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
-        if not math.isfinite(size + widest):  # half that overflows says nothing of how large the rest is
-            finite = want.isfinite() & error.isfinite()
-            want, error = want.masked_fill(~finite, 0.0), error.masked_fill(~finite, 0.0)
-            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
-            count -= int((~finite).sum())
-        found.largest = max(found.largest, float(want.abs().max()))
-        if math.isfinite(upto):
-            small = want.abs() <= upto
-            want, error = want.masked_fill(~small, 0.0), error.masked_fill(~small, 0.0)
-            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
-            count -= int((~small).sum())
-        if math.isfinite(most):
-            counted = error.masked_fill(error > most * (want.abs() + mean), 0.0)
-            if math.isfinite(usual):
-                rare = want.abs() > usual
-                found.share = max(found.share, float((counted / want.abs()).masked_fill_(~rare, 0.0).max()))
-                counted.masked_fill_(rare, 0.0)
-            widest = float(counted.max())
-        total += size
-        found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
-        found.reference_error = max(found.reference_error, widest)
-        found.reference_square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
-    found.mean = total / count if count else 0.0
-    return found
+def _tally(of: Scale, known: Own, rtol: float, ordinary: float, parts: int) -> Tally:
+    """What an element may be off by, of an output of this scale whose reference is known to be off by so much."""
+    own = slack(max(of.reference_error, known.relative * of.mean), rtol * of.mean)
+    large = 0.0 if of.whole is None else rtol * of.whole.mean + slack(of.whole.reference_error, rtol * of.whole.mean)
+    rare = slack(max(of.share, known.share), rtol)
+    return Tally(rtol, ordinary + own, parts, upto=of.upto, large=large, usual=of.usual, rare=rare)
 
 
 def _mismatch(

@@ -1,6 +1,6 @@
 """Criteria: what a candidate's outputs and memory must keep to besides the values, one row each.
 
-To add one, add a row to CRITERIA. What values may be off by is `correctness`'s; whether two calls agree is the judge's.
+To add one, add a row to CRITERIA. What values may be off by is `correctness`'s, whether two calls agree `comparison`'s.
 """
 
 from collections.abc import Callable

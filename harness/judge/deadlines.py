@@ -22,9 +22,12 @@ CONSTRUCTING_S = 10.0
 own kernels and capture graphs."""
 _COMPILES = re.compile(
     r"triton|torch\.compile|torch\._dynamo|torch\.jit|inductor|nvrtc|cupy|RawKernel|numba|pycuda|autotune|tilelang|cutlass|"
-    r"cudnn\.benchmark|nvcc|subprocess|taichi|import warp|\bjax\b|\btvm\b",
+    r"cudnn\.benchmark|nvcc|subprocess|taichi|import warp|\bjax\b|\btvm\b|"
+    r"torch_dispatch|python_dispatch|torch\.library|torch\.export|utils\.checkpoint|make_fx",
     re.IGNORECASE,
 )
+"""Besides compilers what imports PyTorch's own: the first operator under a dispatch mode imports 821 modules in 3 s
+(torch 2.13, 2 cores)."""
 
 
 @dataclass(frozen=True)

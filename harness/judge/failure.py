@@ -1,6 +1,6 @@
-"""How a subject fails. Apart from the rest of the judge, so that it can be named where torch is not loaded."""
+"""How a subject fails, or answers wrong. Apart from the rest, so that it can be named where torch is not loaded."""
 
-from harness.schema.verdict import Failed, Reason, Stage
+from harness.schema.verdict import Failed, Reason, Stage, Wrong
 
 
 class SubjectFailed(Exception):
@@ -23,3 +23,11 @@ class RaceFound(SubjectFailed):
 
     def __init__(self, detail: str, log: str = "") -> None:
         super().__init__("exception", detail, log)
+
+
+class WrongAnswer(Exception):
+    """What the subject answered, or left in memory, is not as it should be."""
+
+    def __init__(self, verdict: Wrong) -> None:
+        super().__init__(verdict.detail)
+        self.verdict = verdict

@@ -6,6 +6,7 @@ candidate may be right on those alone: `return x` passes ReLU on values in [0, 1
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -314,6 +315,32 @@ class InputSets:
     def close(self) -> None:
         self.put_away()
         self._apart = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a call was given: contents, and the slot of the sets that they were written to."""
+
+    contents: Contents
+    sets: InputSets
+    slot: int = 0
+
+    def inputs(self) -> list[Any]:
+        """The arguments: drawn again, or large ones where they were written. Never from shared memory."""
+        apart = self.sets.written_apart(self.slot) if self.contents.large else None
+        if apart is None:
+            return self.contents.get()
+        self.contents.forget()
+        return apart
+
+    def write(self) -> None:
+        """Put the contents into the slot, where no subject sees them yet."""
+        self.sets.write(self.slot, self.contents.get())
+
+    def write_anew(self) -> None:
+        """The same, drawn again: a reference that changes its inputs has changed those that were drawn."""
+        self.contents.forget()
+        self.write()
 
 
 def _layout(example: list[Any]) -> tuple[int, Value]:

@@ -1,11 +1,12 @@
 """The oracle: what the reference says of given inputs, in float64 beside the reference as written."""
 
 import copy
+import math
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -16,20 +17,57 @@ from harness.judge.correctness import Expected
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Convolutions, Operators, coarse
+from harness.judge.rows import WHOLE, Blocks, Rows, in_blocks, joined, of_outputs, unmixed
 from harness.judge.sampled import at_kept_places
-from harness.judge.tensors import leaves, pieces, storages
+from harness.judge.tensors import leaves, mapped, pieces, storages
 from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
 """Inputs and outputs that would take more than this in float64 are judged by the reference as written."""
+DEVICE_SHARE, SLICE_ELEMENTS = 0.5, 1 << 21
+"""Once something is out of tolerance, float64 and what is beside it may take this share of a device's free memory, at a
+time, where rows do not mix; which is tried by rows of so many elements."""
 FLOAT64_SECONDS = 0.5
 """Once a float64 call took longer than this, later trials are judged by the reference as written."""
 QUICK_FLOAT64_SECONDS = 5e-3
 """Calls of timed rounds are judged in float64 where it takes less than this; there are hundreds of them."""
 SLOW_FLOAT64_SECONDS = 2.0
 """Once a float64 call took longer than this it is not asked how rounding moves its outputs either."""
+HARDLY_EXPLAINED = 256.0
+"""Where the reference as written is off by more than so many times what a sample moves in all, float64 is another
+function and is not asked how rounding falls. Of outputs that saturate some samples move hardly any elements."""
 FEWEST_OTHERS = 2
 """So many samples of how rounding may fall are taken whatever the time; then as many as there is time for."""
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What the reference says of some inputs where its rounding falls otherwise.
+
+    `exact` are float64's outputs, None where it has none. `first` is the sample of the first of `SCALES`; `sample`
+    makes one more, by so many units of rounding, None where that is of no use.
+    """
+
+    exact: Any
+    first: Other
+    sample: Callable[[float], Other | None]
+
+    def samples(self, until: float) -> Iterator[Other]:
+        """Those of `SCALES`: `FEWEST_OTHERS`, and then as many as come before `until`, in CPU time of this process."""
+        yield self.first
+        yield from self.further(SCALES[1:], until, fewest=FEWEST_OTHERS - 1)
+
+    def further(self, scales: Sequence[float], until: float, *, fewest: int = FEWEST_OTHERS) -> Iterator[Other]:
+        """One by so many units each: `fewest` at least, and then as long as it is before `until`.
+
+        A host that others keep busy leaves as many samples: time is of this process's cores.
+        """
+        for count, units in enumerate(scales):
+            if count >= fewest and time.process_time() > until:
+                return
+            found = self.sample(units)
+            if found is not None:
+                yield found
 
 
 class ReferenceRaised(Exception):
@@ -48,12 +86,13 @@ class Oracle:
         self._double: torch.nn.Module | None = None
         self._affordable = True
         self._possible = not random
-        self._random = random
+        self.random = random
         self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
         self._by_element = False
         self._convolves = True
+        self._rows: Rows | None = None
         self.changes_inputs = False
         self.aliases_inputs = False
 
@@ -71,7 +110,7 @@ class Oracle:
         self._draw_as_after(calls_before, seed, inputs)
         versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
         like = self._call(self.model, inputs)
-        if self._random:
+        if self.random:
             self._reached = seed, calls_before + 1, _states(self._problem.device)
         if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
             self.changes_inputs = True
@@ -115,32 +154,34 @@ class Oracle:
         self._by_element = operators.ran and not operators.products | operators.sums
         return found
 
-    def others(
-        self, like: Any, inputs: list[Any], *, seed: int, seconds: float, scales: Sequence[float] = SCALES
-    ) -> tuple[Any, tuple[Other, ...]]:
-        """Float64's outputs, None where it is none, and what the reference says where its rounding falls otherwise.
+    def otherwise(self, like: Any, inputs: list[Any], *, seed: int) -> "Otherwise | None":
+        """What the reference says of these inputs where its rounding falls otherwise; None where it cannot be asked.
 
         For a float32 reference that is float64 with the rounding of float32 at every operator (`Jittered`); where that
-        cannot be, or costs too much, the reference as written on inputs moved by steps of their type, if it adds or
-        multiplies elements of one tensor at all. By so many units as `scales` say, and as many samples as `seconds`
-        allow, `FEWEST_OTHERS` at least. `like` is what the reference as written says; samples of another form are left
-        out. `inputs` are not changed.
+        cannot be, costs too much, or is another function on these inputs, the reference as written on inputs moved by
+        steps of their type, if it adds or multiplies elements of one tensor at all. `like` is what the reference as
+        written says; samples of another form are none. `inputs` are not changed, and are to stay as they are while
+        samples are taken.
         """
-        until = time.process_time() + seconds  # a host that others keep busy leaves as many samples
-        if 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES:
-            return None, ()
-        inputs = _copied(inputs)
-        exact = self._again(self._double, inputs, seed) if self._has_double() else None
+        blocks = self._blocks(inputs, like, seed)
+        if blocks is None:
+            return None
+        exact = self._again(self._double, inputs, seed, blocks) if self._has_double() else None
         if exact is not None and not _same_form(like, exact):
             exact = None
+        near = exact is not None and _is_near(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
-            found = tuple(self._jittered(like, inputs, seed, until, scales))
-            if found:
-                return exact, found
+            first = self._jittered(like, inputs, seed, SCALES[0], blocks)
+            if first is not None and (near or _explained(first, like, exact, HARDLY_EXPLAINED)):
+                return Otherwise(exact, first, lambda units: self._jittered(like, inputs, seed, units, blocks))
+        exact = exact if near else None
         mixing = Mixes()
         with mixing:
-            self._again(self.model, inputs, seed)
-        return exact, tuple(self._moved(like, inputs, seed, until, scales)) if mixing.found else ()
+            self._again(self.model, inputs, seed, blocks)
+        first = self._moved(like, inputs, seed, SCALES[0], blocks) if mixing.found else None
+        if first is None:
+            return None
+        return Otherwise(exact, first, lambda units: self._moved(like, inputs, seed, units, blocks))
 
     def in_class(self, like: Any, inputs: list[Any], *, seed: int, tf32: bool) -> Any:
         """The outputs as they would be written with convolutions in tf32 throughout, or on a GPU without any.
@@ -155,13 +196,24 @@ class Oracle:
         on_gpu = self._problem.device.type == "cuda"
         if not (torch.backends.cudnn.allow_tf32 if on_gpu else tf32):
             return None
-        narrow = 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES or not self._has_double()
+        too_large = 4 * (_size_in_double(inputs) + _size_in_double(like)) > FLOAT64_BYTES
+        narrow = too_large or not self._has_double() or not self._same_function
         model = self.model if narrow or not tf32 else self._double
         mode = Convolutions(in_tf32=tf32)
         with _without_tf32(), mode:
             found = self._again(model, inputs, seed)
         self._convolves = mode.found or found is None
         return _narrowed(found, like) if mode.found and _same_form(like, found) else None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it can be asked again of the same inputs: it has changed none, and draws no random numbers."""
+        return not (self.changes_inputs or self.random)
+
+    @property
+    def title(self) -> str:
+        """The problem's."""
+        return self._problem.title
 
     @property
     def precision(self) -> Precision:
@@ -192,8 +244,54 @@ class Oracle:
         """Whether float64 can be asked how rounding falls; never of a reference that draws random numbers."""
         return self._possible and self._double_s <= SLOW_FLOAT64_SECONDS and self._made_double()
 
-    def _again(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
-        """The outputs for a copy of the inputs, widened where the model is; None where it raises."""
+    def _blocks(self, inputs: list[Any], like: Any, seed: int) -> Blocks | None:
+        """In which parts float64 finds room beside it and samples of the outputs; None where rows mix."""
+        room = FLOAT64_BYTES
+        if self._problem.device.type == "cuda":
+            torch.cuda.empty_cache()
+            free = torch.cuda.mem_get_info(self._problem.device)[0] - 3 * _size_in_double(like)
+            room = max(room, int(DEVICE_SHARE * free))
+        parts = math.ceil(4 * (_size_in_double(inputs) + _size_in_double(like)) / room)
+        if parts <= 1:
+            return WHOLE
+        if self._rows is not None:
+            return in_blocks(self._rows, parts) if self._is_unmixed_again(self._rows, inputs, like, seed) else None
+        if not self.random:
+            self._rows = unmixed(lambda some: self._again(self.model, some, seed), inputs, like, SLICE_ELEMENTS)
+        return None if self._rows is None else in_blocks(self._rows, parts)
+
+    def _is_unmixed_again(self, rows: Rows, inputs: list[Any], like: Any, seed: int) -> bool:
+        """Whether rows that did not mix on other contents do not on these: a maximum may have been below a bound."""
+        alone, some = self._again(self.model, rows.of(inputs, rows.tried), seed), of_outputs(like, rows.tried)
+        return alone is not None and _same_form(some, alone) and _is_near(some, alone)
+
+    def _again(
+        self,
+        model: torch.nn.Module | None,
+        inputs: list[Any],
+        seed: int,
+        blocks: Blocks = WHOLE,
+        *,
+        narrow: bool = False,
+    ) -> Any:
+        """The outputs for a copy of the inputs, widened where the model is; `narrow` leaves no float64 in them.
+
+        None where it raises, or blocks take longer than `SLOW_FLOAT64_SECONDS`.
+        """
+        found: list[Any] = []
+        started = time.monotonic()
+        for given in blocks.of(inputs):
+            if found and time.monotonic() - started > SLOW_FLOAT64_SECONDS:
+                return None
+            outputs = self._once(model, given, seed)
+            if outputs is None:
+                return None
+            found.append(mapped(outputs, _in_float32) if narrow else outputs)
+            if blocks is not WHOLE and self._problem.device.type == "cuda":
+                torch.cuda.synchronize()
+        return found[0] if len(found) == 1 else joined(found)
+
+    def _once(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
         assert model is not None
         given = [_doubled(value) for value in inputs] if model is self._double else _copied(inputs)
         seed_everything(seed)
@@ -204,29 +302,15 @@ class Oracle:
                 torch.cuda.empty_cache()
             return None
 
-    def _jittered(
-        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
-    ) -> Iterator[Other]:
-        for count, units in enumerate(scales):
-            if count >= FEWEST_OTHERS and time.process_time() > until:
-                return
-            mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
-            with mode:
-                outputs = self._again(self._double, inputs, seed)
-            if not mode.noisy:
-                return
-            if outputs is not None and _same_form(like, outputs):
-                yield Other(outputs, units)
+    def _jittered(self, like: Any, inputs: list[Any], seed: int, units: float, blocks: Blocks = WHOLE) -> Other | None:
+        mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
+        with mode:
+            outputs = self._again(self._double, inputs, seed, blocks, narrow=True)
+        return Other(outputs, units) if mode.noisy and outputs is not None and _same_form(like, outputs) else None
 
-    def _moved(
-        self, like: Any, inputs: list[Any], seed: int, until: float, scales: Sequence[float] = SCALES
-    ) -> Iterator[Other]:
-        for count, units in enumerate(scales):
-            if count >= FEWEST_OTHERS and time.process_time() > until:
-                return
-            outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed)
-            if outputs is not None and _same_form(like, outputs):
-                yield Other(outputs, units)
+    def _moved(self, like: Any, inputs: list[Any], seed: int, units: float, blocks: Blocks = WHOLE) -> Other | None:
+        outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed, blocks)
+        return Other(outputs, units) if outputs is not None and _same_form(like, outputs) else None
 
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Parameters and buffers of the reference by name: dtype and shape."""
@@ -283,10 +367,10 @@ class Oracle:
         """
         if self.changes_inputs or not _is_float32([like, list(self.model.parameters())]):
             return False
-        other = next(self._jittered(like, inputs, seed, until=0.0), None)
+        other = self._jittered(like, inputs, seed, SCALES[0])
         if other is None:
             return False
-        return _apart(like, exact, like) <= EXPLAINED / other.units * _apart(other.outputs, exact, like)
+        return _explained(other, like, exact, EXPLAINED / other.units)
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         try:
@@ -299,16 +383,16 @@ class Oracle:
 
 
 def reference_must_run(
-    oracle: Oracle, inputs: list[Any], title: str, *, seed: int = 0, calls_before: int = 0, quick: bool = False
+    oracle: Oracle, inputs: list[Any], *, seed: int = 0, calls_before: int = 0, quick: bool = False
 ) -> Expected:
     """The reference's outputs on nominal inputs, where raising is the problem's own fault: a ProblemError."""
     try:
         return oracle.expected(inputs, seed=seed, calls_before=calls_before, quick=quick)
     except ReferenceRaised as error:
-        where, precision = line_in(title, error.__cause__ or error), oracle.precision
+        where, precision = line_in(oracle.title, error.__cause__ or error), oracle.precision
         narrow = "" if precision == "fp32" else f"; it runs in {precision}, and may need float32 inside"
         raise ProblemError(
-            f"problem {title}: the reference raised on its own inputs{where}: {error}{narrow}"
+            f"problem {oracle.title}: the reference raised on its own inputs{where}: {error}{narrow}"
         ) from error
 
 
@@ -325,14 +409,18 @@ def _without_tf32() -> Iterator[None]:
 
 def _narrowed(value: Any, like: Any) -> Any:
     """`value` with the dtypes of `like`, which is of its form and whose integers stay."""
-    if isinstance(value, torch.Tensor):
-        return value.to(like.dtype) if like.is_floating_point() or like.is_complex() else like
-    if isinstance(value, dict):
-        return {key: _narrowed(item, like[key]) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        items = [_narrowed(item, other) for item, other in zip(value, like, strict=True)]
-        return items if isinstance(value, list) else tuple(items)
-    return value
+    written = iter(leaves(like))
+
+    def narrowed(leaf: torch.Tensor) -> torch.Tensor:
+        wanted = next(written)
+        return leaf.to(wanted.dtype) if wanted.is_floating_point() or wanted.is_complex() else wanted
+
+    return mapped(value, narrowed)
+
+
+def _in_float32(value: torch.Tensor) -> torch.Tensor:
+    """What is in float64 narrowed; a sample of how rounding falls needs no more, and they are many."""
+    return value.float() if value.dtype == torch.float64 else value
 
 
 def _doubled(value: Any) -> Any:
@@ -401,6 +489,11 @@ def _same_form(like: Any, other: Any) -> bool:
 def _is_near(like: Any, exact: Any) -> bool:
     """Whether float64 is no further from the reference as written than its rounding leaves without a question."""
     return _apart(like, exact) <= (NEAR if _is_float32(like) else NEAR_SMALL)
+
+
+def _explained(other: Other, like: Any, exact: Any, most: float) -> bool:
+    """Whether the reference as written is off by at most so many times what rounding moves in a sample."""
+    return _apart(like, exact, like) <= most * _apart(other.outputs, exact, like)
 
 
 def _apart(one: Any, other: Any, of: Any = None) -> float:

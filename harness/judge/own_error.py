@@ -10,36 +10,32 @@ import functools
 import math
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from harness.judge.conditioning import moved
-from harness.judge.correctness import Agreement, Disagreement, Expected, Own, all_finite, compare
-from harness.judge.oracle import FLOAT64_BYTES, Oracle
-from harness.judge.tensors import leaves
+from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.oracle import DEVICE_SHARE, FLOAT64_BYTES, SLICE_ELEMENTS, Oracle
+from harness.judge.output_scale import Own
+from harness.judge.rows import Rows, of_outputs, unmixed
+from harness.judge.tensors import leaves, mapped
 from harness.schema.audit import OwnError
 from harness.schema.verdict import OracleName
 
 BUDGET_S = 8.0
 """All that is asked of one problem takes about so long at most; a single call may overrun it by what it takes."""
-SLICE_ELEMENTS = 1 << 21
-"""Inputs and outputs of the rows that are computed in float64 have so many elements together, or are one row."""
 FLOAT64_TIMES = 32.0
 """A call in float64 is taken to need at most so many times what it needs as written."""
 HOST_FLOPS = 2e9
 """Floating point operations that a host does in a second at the least."""
-DEVICE_SHARE = 0.5
-"""Of the free memory of a device float64 may take so much."""
 
 MOVES = 4
 """So often inputs are moved."""
 MOST_GROWTH, MOST_PARTS, LEAST_PART = 3.0, 64, 256
 """Where some rows tell the error of all, the largest of all is expected to be so many times theirs at most; it is told
 by so many parts of them at most, of so many elements at least."""
-
-_Rows = Callable[[Sequence[Any]], list[Any]]
 
 
 def own_errors(
@@ -62,8 +58,7 @@ class _Asker:
             "float64-host": self._on_host,
             "moved-inputs": self._moved,
         }
-        self._rows: _Rows | None = None
-        self._slice = slice(0, 0)
+        self._rows: Rows | None = None
         self._cost_s: dict[str, float] = {}
 
     def ask(self, draws: dict[str, Callable[[], list[Any]]]) -> Iterator[OwnError]:
@@ -119,18 +114,18 @@ class _Asker:
         if not self._in_time(self._expected_s("float64-rows", 2 * self._call_s / FLOAT64_TIMES)):
             return None
         if self._rows is None:
-            self._rows = self._unmixed(inputs, like)
+            self._rows = unmixed(lambda some: self._oracle.as_written(some, 1), inputs, like, SLICE_ELEMENTS)
         if self._rows is None:
             return None
-        some = self._rows(inputs)
+        some, written = self._some(inputs, like)
         exact = self._oracle.in_float64(some, 1)
-        return None if exact is None else _held(self._taken(like), exact)
+        return None if exact is None else _held(written, exact)
 
     def _on_host(self, inputs: list[Any], like: Any) -> Expected | None:
         """Rows where they are known not to mix, else all of it; only where the device is another."""
         if not any(leaf.is_cuda for leaf in leaves([inputs, like])):
             return None
-        some = inputs if self._rows is None else self._rows(inputs)
+        some, written = self._some(inputs, like)
         share = _elements(some, None) / max(1, _elements(inputs, None))
         if 8 * _elements(some, like) > FLOAT64_BYTES or not self._in_time(share * self._flops / HOST_FLOPS):
             return None
@@ -140,7 +135,7 @@ class _Asker:
                 exact = model(*(value.double().cpu() if _real(value) else _to_host(value) for value in some))
         except (RuntimeError, TypeError):  # one that cannot be copied, or names a device of its own
             return None
-        return _held(_on_cpu(like if self._rows is None else self._taken(like)), exact)
+        return _held(mapped(written, lambda leaf: leaf.cpu()), exact)
 
     def _moved(self, inputs: list[Any], like: Any) -> Expected | None:
         """The worst of some moves: that of a single number may be none by chance."""
@@ -158,31 +153,14 @@ class _Asker:
                 worst = apart, expected
         return worst and worst[1]
 
+    def _some(self, inputs: list[Any], like: Any) -> tuple[list[Any], Any]:
+        """Inputs and outputs of the rows that are asked; of all where rows are not known to be apart."""
+        if self._rows is None:
+            return inputs, like
+        return self._rows.of(inputs, self._rows.tried), of_outputs(like, self._rows.tried)
+
     def _expected_s(self, name: str, call_s: float) -> float:
         return self._cost_s.get(name, FLOAT64_TIMES * call_s)
-
-    def _taken(self, outputs: Any) -> Any:
-        return _mapped(outputs, lambda leaf: leaf[self._slice])
-
-    def _unmixed(self, inputs: list[Any], like: Any) -> _Rows | None:
-        """What takes some rows of the inputs, so that the outputs are those of the rows alone; None where rows mix."""
-        if not (batch := _count(like)) or batch < 2 or not isinstance(inputs, list):
-            return None
-        wanted = max(1, min(batch // 2, SLICE_ELEMENTS * batch // max(1, _elements(inputs, like))))
-        start = (batch - wanted + 1) // 2  # of a scan the first rows alone are those of all
-        self._slice = taken = slice(start, start + wanted)
-        alike = [place for place, value in enumerate(inputs) if _rows_of(value) == batch]
-        for places in (alike, alike[:1]):
-            if not places:
-                continue
-
-            def rows(given: Sequence[Any], places: Sequence[int] = tuple(places)) -> list[Any]:
-                return [value[taken] if place in places else value for place, value in enumerate(given)]
-
-            alone = self._oracle.as_written(rows(inputs), 1)
-            if alone is not None and isinstance(_compared(alone, self._taken(like)), Agreement):
-                return rows
-        return None
 
 
 def growth(expected: Expected, times: float) -> float:
@@ -201,10 +179,6 @@ def growth(expected: Expected, times: float) -> float:
         if (usual := float(largest.mean())) > 0:
             found = max(found, float(largest.max()) / usual)
     return min(found, MOST_GROWTH)
-
-
-def _compared(actual: Any, like: Any) -> Any:
-    return compare(actual, Expected(like=like, exact=like))
 
 
 def _held(like: Any, exact: Any, *, wide: bool = True) -> Expected | None:
@@ -226,28 +200,3 @@ def _real(value: Any) -> bool:
 
 def _to_host(value: Any) -> Any:
     return value.cpu() if isinstance(value, torch.Tensor) else value
-
-
-def _rows_of(value: Any) -> int:
-    return int(value.shape[0]) if isinstance(value, torch.Tensor) and value.dim() else 0
-
-
-def _count(outputs: Any) -> int:
-    """The rows that all output tensors have; 0 where they differ, or one has none."""
-    counts = {_rows_of(leaf) for leaf in leaves(outputs)}
-    return counts.pop() if len(counts) == 1 else 0
-
-
-def _mapped(outputs: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    if isinstance(outputs, torch.Tensor):
-        return change(outputs)
-    if isinstance(outputs, dict):
-        return {key: _mapped(item, change) for key, item in outputs.items()}
-    if isinstance(outputs, list | tuple):
-        items = [_mapped(item, change) for item in outputs]
-        return items if isinstance(outputs, list) else tuple(items)
-    return outputs
-
-
-def _on_cpu(outputs: Any) -> Any:
-    return _mapped(outputs, lambda leaf: leaf.cpu())

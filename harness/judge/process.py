@@ -23,6 +23,7 @@ from harness.errors import DeviceError, HarnessError, ProtocolError
 from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
+from harness.judge.bench import Bench
 from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
@@ -44,7 +45,7 @@ from harness.judge.jobs import (
     Seat,
     Seated,
 )
-from harness.judge.judge import Bench, Finding, judge
+from harness.judge.judge import Finding, judge
 from harness.judge.known_facts import Known, key_of
 from harness.judge.problem import LoadedProblem, load_problem
 from harness.judge.roofline import roofline

@@ -4,15 +4,22 @@ Addresses cost a worker nothing. Two elements may lie 16 GB apart, in memory tha
 copied all that lies between would need it.
 """
 
+import mmap
 from dataclasses import dataclass
 
 import torch
 
-from harness.transport.memory import element_size, read_process, view
+from harness.transport.memory import element_size, read_places, read_process, view
 from harness.transport.values import TensorValue
 
 _AT_ONCE_BYTES = 64 << 20
 """So much is copied by one read, whatever of it is output: one is faster than many."""
+_FAR_BYTES = mmap.PAGESIZE
+"""Where runs of elements lie further apart on average, each is read by itself: what lies between takes longer."""
+_MOST_RUNS = 1 << 16
+"""Of one read: their addresses are a list."""
+_ADDRESSES = 1 << 62
+"""Nothing is mapped from here on, and sums of what lies below stay within 64 bits, where others would wrap around."""
 _SPREAD = 2  # spans of so many times the elements are copied as they are: slices of a padded buffer
 
 
@@ -33,6 +40,8 @@ def read_output(pid: int, address: int, leaf: TensorValue) -> torch.Tensor:
     Raises OSError where that is not mapped or not ours to read, ValueError for a description that cannot be true, or
     for elements that lie over each other and far apart.
     """
+    if address + leaf.span * element_size(leaf.dtype) > _ADDRESSES:
+        raise ValueError("elements beyond all addresses")
     if not spreads(leaf):
         copy = torch.empty(leaf.span * element_size(leaf.dtype), dtype=torch.uint8)
         read_process(pid, address, copy)
@@ -75,6 +84,10 @@ def _pick(pid: int, address: int, dims: tuple[_Dimension, ...], into: torch.Tens
     """Fill `into`, a part of the output, which is halved where it lies until what is read at once is small."""
     width = into.element_size()
     span = 1 + sum(dim.reach for dim in dims)
+    runs = into.numel() // _run(dims)
+    if runs <= _MOST_RUNS and runs * _FAR_BYTES < span * width:
+        _gather(pid, address, dims, into)
+        return
     if span * width <= _AT_ONCE_BYTES:
         copy = torch.empty(span * width, dtype=torch.uint8)
         read_process(pid, address, copy)
@@ -86,3 +99,27 @@ def _pick(pid: int, address: int, dims: tuple[_Dimension, ...], into: torch.Tens
     for first, size in ((0, half), (half, widest.size - half)):
         part = (*dims[:axis], _Dimension(size, widest.stride), *dims[axis + 1 :])
         _pick(pid, address + first * widest.stride * width, part, into.narrow(axis, first, size))
+
+
+def _run(dims: tuple[_Dimension, ...]) -> int:
+    """How many elements lie next to each other, without a gap."""
+    run = 1
+    for dim in sorted((dim for dim in dims if dim.size > 1), key=lambda dim: dim.stride):
+        if dim.stride != run:
+            break
+        run *= dim.size
+    return run
+
+
+def _gather(pid: int, address: int, dims: tuple[_Dimension, ...], into: torch.Tensor) -> None:
+    """Fill `into`, a part of the output, from its runs alone."""
+    width = into.element_size()
+    order = sorted(range(len(dims)), key=lambda index: (dims[index].stride, dims[index].size > 1), reverse=True)
+    starts = torch.zeros(1, dtype=torch.int64)
+    for dim in (dims[index] for index in order):
+        if len(starts) * _run(dims) < into.numel():
+            starts = (starts[:, None] + torch.arange(dim.size) * dim.stride).view(-1)
+    rows = torch.empty(len(starts), _run(dims) * width, dtype=torch.uint8)
+    read_places(pid, (address + starts * width).tolist(), rows)
+    elements = rows.view(-1).view(into.dtype).view([dims[index].size for index in order])
+    into.permute(order).copy_(elements)

@@ -5,9 +5,15 @@ from typing import Any
 
 import torch
 
-from harness.judge.correctness import Expected
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.subject import Sampled
 from harness.judge.tensors import at_places, overlap
+from harness.schema.record import ToleranceName
+
+
+def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> Agreement | Disagreement:
+    """Hold an output against what is expected of it (`correctness.compare`), at the places that were kept."""
+    return compare(*at_kept_places(output, expected), tolerance)
 
 
 def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:

@@ -4,7 +4,7 @@ An operation on the whole of a tensor takes memory of the tensor's size, and tor
 elements. A piece is flat and has at most so many elements; offsets count elements in row-major order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -38,6 +38,19 @@ def leaves(value: Any) -> list[torch.Tensor]:
 
 def _by_key(value: dict[Any, Any]) -> list[Any]:
     return [value[key] for key in sorted(value, key=str)]
+
+
+def mapped(value: Any, change: Callable[[Any], Any], kinds: type | tuple[type, ...] = torch.Tensor) -> Any:
+    """A nested value with `change` of each tensor, or of each of `kinds`, in its place, in the order of `leaves`."""
+    if isinstance(value, kinds):
+        return change(value)
+    if isinstance(value, dict):
+        changed = {key: mapped(value[key], change, kinds) for key in sorted(value, key=str)}
+        return {key: changed[key] for key in value}
+    if isinstance(value, list | tuple):
+        items = [mapped(item, change, kinds) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    return value
 
 
 def plain(value: Any) -> list[Any]:

@@ -14,10 +14,12 @@ from typing import Any
 import torch
 
 from harness.backends.hardware import Hardware
-from harness.errors import DeviceError, SandboxError
+from harness.errors import SandboxError
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
+from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
+from harness.judge.opened_memory import OpenedMemory
 from harness.judge.reach import Range, extent, merged, parts
 from harness.judge.reading import bytes_of_copy, read_output, spreads
 from harness.judge.snapshot import (
@@ -36,7 +38,7 @@ from harness.judge.snapshot import (
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.judge.tensors import leaves
 from harness.judge.worker_conversation import Conversation
-from harness.sandbox import NotStopped, processes
+from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
@@ -44,7 +46,6 @@ from harness.transport.memory import (
     Arena,
     CopiedArena,
     HostArena,
-    device_bytes,
     element_size,
     overwrite_process,
     view,
@@ -99,10 +100,6 @@ sizes the first is NaN and the others are larger than almost any; in integers th
 _MOST_PARTS = 1 << 16
 """Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
 lies between."""
-_FEW_STRAYS, _STRAY_SHARE = 3, 0.05
-"""How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
-whose end that touches does not count; elsewhere it could only have disturbed others."""
-
 DETACH_S = 10.0
 """What letting go of the inputs may take. It waits for what the worker has queued on its device; all calls are over by
 then, and gigabytes are unmapped in tenths of a second."""
@@ -137,17 +134,16 @@ class WorkerSubject:
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
-        self._compile_mode, self._core = compile_mode, core
+        self._compile_mode = compile_mode
         self._deadlines, self._was_called = deadlines, False
         self._spin_s = _SPIN_S if self._apart else 0.0
         self._arenas = 0
         self._sets: tuple[int, InputSets, int] | None = None
         self._has_contents = False
         self._done: Done | None = None
-        self._freezer = conversation.freezer()
-        self._freezes = self._strays = 0
+        self._held = HeldWorker(conversation, apart=self._apart, core=core)
+        self._opened = OpenedMemory(hardware)
         self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
-        self._looked = False
         self._looked_for: list[tuple[tuple[TensorValue, ...], list[Places]]] = []
         self._gathered: list[Gathered] | None = None
         self._mappings: list[Mapping] = []
@@ -157,15 +153,11 @@ class WorkerSubject:
         self._everywhere = torch.empty(0, dtype=torch.int64)
         self._parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
         self._spoilt_in_parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
-        self._opened: dict[str, Allocation] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
-        self._driver = hardware.ipc()
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
         self._spared: frozenset[int] = frozenset()
-        self._aside_s = 0.0
-        self._awake_since: tuple[float, int] | None = None
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
@@ -196,74 +188,45 @@ class WorkerSubject:
         self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
-        self._thaw()
-        self._freezes = self._strays = 0
+        self._held.start_anew()
         arena, base = self._attach(sets.arena)
         self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
         self._sets = (arena, sets, base)
+        self._locate_sets()
 
     def detach(self) -> None:
         if self._sets is not None:
             self.release()
-            self._close_opened()
+            self._opened.close()
             self._layout, self._layouts = (), {}
             self._talk.ask(Detach(arena=self._sets[0]), Released, seconds=DETACH_S)
-            self._sets = None
+            self._sets, self._mappings = None, []
 
     def freeze(self) -> None:
-        """Stop the worker and whatever it started. A worker that is gone by now shows at the next question."""
-        if self._freezer.holds:
-            return
-        if self._core is not None:  # only the thread that calls the model: whatever else there is may run elsewhere
-            with suppress(OSError):
-                os.sched_setaffinity(self._talk.pid, {self._core})
-        with _blamed():
-            self._freezer.stop()
-        if self._awake_since is not None:
-            began, used_ns = self._awake_since
-            # A host that others use makes it wait for a core, and threads of a pool spin for a while: neither is work.
-            self._aside_s += min(time.monotonic() - began, max(0, self._freezer.used_ns - used_ns) / 1e9)
-            self._awake_since = None
-
-    def _halt(self) -> None:
-        """On a device what is gathered next counts; on the host nothing is over before all tasks rest."""
-        with _blamed():
-            self._freezer.halt()
-            if not self._apart:
-                self._freezer.settle()
+        self._held.stop()
 
     def settle(self) -> None:
-        if self._freezer.holds and self._apart:
-            with _blamed():
-                self._freezer.settle()
+        self._held.settle()
 
     def rests(self) -> bool:
-        if not self._freezer.holds:
-            return True
-        self._looked = True
-        self._freezes += 1
-        ran = self._freezer.ran()
-        self._strays += ran
-        if self._strays > max(_FEW_STRAYS, self._freezes * _STRAY_SHARE):
-            raise SubjectFailed("protocol", "ran while it was stopped between rounds")
-        return not ran
+        return self._held.rests()
 
     def wake(self) -> None:
-        self._thaw()
+        self._held.resume()
         self._give_contents()
         if self._apart:  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
     def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
         self._give_contents()
-        self._awake_since = None
+        self._held.round_begins()
         self._has_contents = False
         self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
         request = Go(slots=tuple(slots), seed=seed, order=order)
         gathers = hold and self._apart and self._copied_arena() is None
         looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
-        stop = self._halt if hold else lambda: None
+        stop = self._held.halt if hold else lambda: None
         seconds, why = self._call_s, ""
         if self._deadlines is not None:
             deadline = self._deadlines.of_round(len(slots), first=not self._was_called)
@@ -297,7 +260,7 @@ class WorkerSubject:
 
     def _allocations(self) -> list[Allocation]:
         """Device memory that outputs may lie in, by its addresses in the worker."""
-        found = list(self._opened.values())
+        found = self._opened.allocations
         if self._sets is not None:
             _, sets, base = self._sets
             found.append(Allocation(base, sets.arena.size, "", sets.arena.bytes()))
@@ -336,15 +299,14 @@ class WorkerSubject:
                 if kept is not None:  # several outputs may begin at one address
                     self._kept[call].setdefault(address, []).append(kept)
         self._require_memory_of_its_own()
-        if self._freezer.ran():
+        if self._held.ran():
             raise Unsettled
 
     def spare(self, places: frozenset[int]) -> None:
         self._spared = places
 
     def aside_s(self) -> float:
-        seconds, self._aside_s = self._aside_s, 0.0
-        return seconds
+        return self._held.aside_s()
 
     def spoil(self) -> None:
         done = self._done
@@ -383,11 +345,7 @@ class WorkerSubject:
 
     def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
         if self._apart:
-            for address, extent in ranges:
-                for held in self._opened.values():
-                    if held.holds(address, extent):
-                        held.raw[address - held.base : address - held.base + extent].fill_(byte)
-            self._hardware.wait()
+            self._opened.overwrite(ranges, byte)
             return
         try:
             overwrite_process(self._talk.pid, ranges, byte)
@@ -479,7 +437,7 @@ class WorkerSubject:
                 if leaf.elements and leaf.device == self._device.type and self._in_sets(leaf.offset, size) is None:
                     entry = self._entry(leaf.offset, size, answer.handles)
                     assert entry is not None
-                    self._open(entry)
+                    self._opened.open(entry)
 
     def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
         answer = self._described(calls)
@@ -514,8 +472,8 @@ class WorkerSubject:
     def _described(self, calls: Sequence[int]) -> Described:
         """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
         assert self._done is not None
-        held = self._freezer.holds
-        self._thaw()
+        held = self._held.holds
+        self._held.resume()
         answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
         if held and not self._apart:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
@@ -564,34 +522,25 @@ class WorkerSubject:
             del self._layouts[min(older, key=lambda one: sum(leaf.elements for leaf in self._layouts[one]))]
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
-        self._thaw()
+        self._held.resume()
         if trim:
-            self._close_opened()
+            self._opened.close()
         self._done, self._kept = None, {}
         self._talk.ask(Release(poison=poison, trim=trim), Released)
 
     def trace(self, slots: Sequence[int]) -> Trace:
-        self._thaw()
+        self._held.resume()
         answer = self._talk.ask(TraceCalls(slots=tuple(slots)), Traced, seconds=self._call_s)
         used = tuple(KernelUse(kernel.name, kernel.us, kernel.launches) for kernel in answer.kernels)
         return Trace(answer.us, len(slots), used)
 
     def close(self) -> None:
         """Unmap what was opened of the worker's memory. The worker itself is its owner's to end."""
-        self._close_opened()
+        self._opened.close()
 
     def end(self) -> None:
-        self._close_opened()
+        self._opened.close()
         self._talk.end()
-
-    def _thaw(self) -> None:
-        if not self._freezer.holds:
-            return
-        if not self._looked:
-            self.rests()
-        self._looked = False
-        self._awake_since = time.monotonic(), self._freezer.used_ns
-        self._freezer.resume()
 
     # ---- sharing -----------------------------------------------------------------------------------------------
 
@@ -662,7 +611,7 @@ class WorkerSubject:
         if kept is None:
             return self._read_now(leaf, size, source, entry)
         if entry is not None:
-            self._open(entry)  # for the next time
+            self._opened.open(entry)  # for the next time
         handle = entry.handle if entry else ""
         fitting = (one.as_laid_out(leaf) for one in kept.get(leaf.offset, ()) if one.source.handle == handle)
         whole = [one for one in fitting if one is not None]
@@ -682,7 +631,7 @@ class WorkerSubject:
             assert source.mapped is not None
             return view(source.mapped, leaf, 0)
         if entry is not None:
-            return view(self._open(entry).raw, leaf, leaf.offset - entry.base)
+            return view(self._opened.open(entry).raw, leaf, leaf.offset - entry.base)
         return self._read_host(leaf.offset, leaf)
 
     def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
@@ -724,48 +673,6 @@ class WorkerSubject:
         except OSError as error:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
 
-    def _open(self, entry: DeviceHandle) -> Allocation:
-        """Where the allocation is mapped here; it stays so, because opening takes long and torch keeps its own.
-
-        What the worker says of its size is held against the driver's account.
-        """
-        assert self._driver is not None
-        if entry.handle not in self._opened:
-            stale = [known for known, held in self._opened.items() if _overlap(held, entry)]
-            for known in stale:  # the worker gave that memory back and got other memory at its address
-                self._close(known)
-            try:
-                mapped = self._driver.open_ipc(bytes.fromhex(entry.handle))
-            except DeviceError as error:
-                raise ValueError(f"a device handle that cannot be opened: {error}") from error
-            raw = device_bytes(mapped, there := self._driver.size_at(mapped), 0)
-            self._opened[entry.handle] = Allocation(entry.base, entry.size, entry.handle, raw)
-            if entry.size > there:
-                self._close(entry.handle)
-                raise ValueError(f"a device handle to {there} bytes that claims to be of {entry.size}")
-        held = self._opened[entry.handle]
-        if (held.base, held.size) != (entry.base, entry.size):
-            raise ValueError("a device handle that was of other memory before")
-        return held
-
-    def _close(self, handle: str) -> None:
-        assert self._driver is not None
-        self._hardware.wait()
-        self._driver.close_ipc(self._opened.pop(handle).raw.data_ptr())
-
-    def _close_opened(self) -> None:
-        for handle in list(self._opened):
-            self._close(handle)
-
-
-@contextmanager
-def _blamed() -> Iterator[None]:
-    """A worker that cannot be stopped has failed."""
-    try:
-        yield
-    except NotStopped as error:
-        raise SubjectFailed("protocol", str(error)) from error
-
 
 @contextmanager
 def _as_described() -> Iterator[None]:
@@ -774,10 +681,6 @@ def _as_described() -> Iterator[None]:
         yield
     except ValueError as error:
         raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
-
-
-def _overlap(one: Allocation, other: DeviceHandle) -> bool:
-    return one.base < other.base + other.size and other.base < one.base + one.size
 
 
 def _extents(output: Value) -> tuple[int, ...]:

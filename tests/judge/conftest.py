@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from harness.judge.audit import audit
+from harness.judge.bench import Bench
 from harness.judge.inputs import InputSets
-from harness.judge.judge import Bench, Finding, judge
+from harness.judge.judge import Finding, judge
 from harness.judge.problem import load_problem
 from harness.judge.subject import Round, Trace
 from harness.judge.timing import Plan
@@ -148,6 +149,7 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         models: bool = False,
         looked_at: Any = None,
         by_name: Mapping[str, str] | None = None,
+        orders_s: float = 0.0,
     ) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)
@@ -165,6 +167,7 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
             bench=bench,
             plan=Plan(budget_s=0.2),
             by_name=by_name,
+            orders_s=orders_s,
         )
 
     return run

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from harness.judge import oracle
+from harness.judge import oracle, question
+from harness.judge.by_tf32 import ByTf32
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
-from harness.judge.judge import DOUBTS_S, _CannotBeTimed, _Case
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
+from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.rounding import rounded
 
 SOURCE = """
@@ -145,7 +146,7 @@ def test_on_a_gpu_a_convolution_may_be_in_tf32_or_not_whichever_the_reference_to
 class OfAGpu:
     """An oracle's answer of both classes, as if on a GPU: the same product in float32 and in tf32."""
 
-    changes_inputs = False
+    repeats = True
 
     def __init__(self):
         x, y = torch.randn(64, 64), torch.randn(64, 64)
@@ -156,55 +157,50 @@ class OfAGpu:
         return self.in_tf32 if tf32 else self.exact
 
 
-def case_on_a_gpu(oracle):
-    """As much of a case as comparing asks for."""
-    case = object.__new__(_Case)
-    case._bench = SimpleNamespace(device=torch.device("cuda"), clock=SimpleNamespace(trim=lambda: None))
-    case._audit, case._tolerance, case._oracle = SimpleNamespace(random=False), "scaled", oracle
-    case._doubts_s, case.by_tf32, case._agreement = 0.0, 0.0, Agreement()
-    case._agreed_in_class = case._is_nearer = False
-    return case
+def by_tf32_on_a_gpu():
+    return ByTf32("scaled", TimeForDoubts(lambda: None), on_gpu=True)
 
 
-ASKED = SimpleNamespace(timed=False, inputs=list, seed=0)
+def asked(oracle, *, timed=False):
+    return Question(oracle, "nominal", SimpleNamespace(inputs=list), 0, timed=timed)
 
 
 def test_an_exact_kernel_beside_a_reference_in_tf32_without_a_float64_is_right_and_not_accused():
     of = OfAGpu()
-    case, expected = case_on_a_gpu(of), Expected(of.in_tf32, of.in_tf32)
+    by_tf32, expected = by_tf32_on_a_gpu(), Expected(of.in_tf32, of.in_tf32)
     wrong = compare(of.exact, expected)
     assert isinstance(wrong, Disagreement)
-    assert isinstance(case._hold_in_tf32(of.exact, expected, ASKED, wrong), Agreement)
-    assert case.by_tf32 == 0
-    assert case._is_nearer_than_tf32(of.exact, expected, ASKED)
+    assert isinstance(by_tf32.hold_again(of.exact, expected, asked(of), wrong), Agreement)
+    assert by_tf32.relative == 0
+    assert by_tf32.is_nearer(of.exact, expected, asked(of), may_ask=True)
 
 
 def test_a_kernel_in_tf32_beside_a_reference_that_is_not_is_right_and_flagged():
     of = OfAGpu()
-    case, expected = case_on_a_gpu(of), Expected(of.exact, of.exact.double())
+    by_tf32, expected = by_tf32_on_a_gpu(), Expected(of.exact, of.exact.double())
     wrong = compare(of.in_tf32, expected)
     assert isinstance(wrong, Disagreement)
-    assert isinstance(case._hold_in_tf32(of.in_tf32, expected, ASKED, wrong), Agreement)
-    assert case.by_tf32 > 1e-4
-    assert not case._is_nearer_than_tf32(of.in_tf32, expected, ASKED)
+    assert isinstance(by_tf32.hold_again(of.in_tf32, expected, asked(of), wrong), Agreement)
+    assert by_tf32.relative > 1e-4
+    assert not by_tf32.is_nearer(of.in_tf32, expected, asked(of), may_ask=True)
 
 
 def test_a_kernel_in_fewer_bits_than_tf32_is_wrong_beside_either():
     of = OfAGpu()
     coarse = of.exact.bfloat16().float()
     for like in (of.exact, of.in_tf32):
-        case, expected = case_on_a_gpu(of), Expected(like, like)
+        by_tf32, expected = by_tf32_on_a_gpu(), Expected(like, like)
         wrong = compare(coarse, expected)
         assert isinstance(wrong, Disagreement)
-        assert case._hold_in_tf32(coarse, expected, ASKED, wrong) is wrong
-        assert not case._is_nearer_than_tf32(coarse, expected, ASKED)
+        assert by_tf32.hold_again(coarse, expected, asked(of), wrong) is wrong
+        assert not by_tf32.is_nearer(coarse, expected, asked(of), may_ask=True)
 
 
-def test_once_there_is_no_time_left_a_timed_call_that_needed_the_other_class_cannot_be_told():
+def test_once_there_is_no_time_left_a_timed_call_that_needed_the_other_class_cannot_be_told(monkeypatch):
     of = OfAGpu()
-    case, expected = case_on_a_gpu(of), Expected(of.in_tf32, of.in_tf32)
+    by_tf32, expected = by_tf32_on_a_gpu(), Expected(of.in_tf32, of.in_tf32)
     wrong = compare(of.exact, expected)
-    case._hold_in_tf32(of.exact, expected, ASKED, wrong)
-    case._doubts_s = DOUBTS_S + 1
-    with pytest.raises(_CannotBeTimed):
-        case._hold_in_tf32(of.exact, expected, SimpleNamespace(timed=True, inputs=list, seed=0), wrong)
+    by_tf32.hold_again(of.exact, expected, asked(of), wrong)
+    monkeypatch.setattr(question, "DOUBTS_S", -1.0)
+    with pytest.raises(CannotBeTimed):
+        by_tf32.hold_again(of.exact, expected, asked(of, timed=True), wrong)

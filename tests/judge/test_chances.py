@@ -2,15 +2,16 @@
 
 import math
 import statistics
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from harness.judge.correctness import Expected
-from harness.judge.judge import _Case, verified_calls
+from harness.judge.moved_by_rounding import MovedByRounding, out_of_tolerance
+from harness.judge.question import TimeForDoubts
 from harness.judge.timing import MIN_ROUNDS, QUICK_ROUNDS
+from harness.judge.verification import Verification, verified_calls
 
 ROUNDS = (10, 12, 16, 24, 40, 80, 160, 320, 500)
 QUICK = (4, 6, 8)
@@ -54,26 +55,23 @@ def test_a_round_of_few_calls_is_verified_whole():
     assert verified_calls(256, MIN_ROUNDS * 8) == 4
 
 
+def choosing(least=MIN_ROUNDS):
+    """As much of a verification as choosing calls asks for: nothing that is known of the reference."""
+    return Verification(None, None, None, least=least)
+
+
 @pytest.mark.parametrize("rounds", [0, 10, 100_000])
 def test_the_last_call_of_every_round_is_verified(rounds):
     """Work that is not finished when a worker says that it is shows there first."""
-    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={})
-    assert all(4095 in _Case._choose(case, 4096, rounds) for _ in range(50))
+    assert all(4095 in choosing().choose(4096, rounds) for _ in range(50))
 
 
 @pytest.mark.parametrize("least", [MIN_ROUNDS, QUICK_ROUNDS])
-def test_references_that_draw_random_numbers_are_verified_as_often_as_others(least):
-    case = SimpleNamespace(_audit=SimpleNamespace(random=True), _unstable={})
-    assert len(set(_Case._choose(case, 4096, 0, least=least))) >= verified_calls(4096, 0, least)
-
-
-@pytest.mark.parametrize("least", [MIN_ROUNDS, QUICK_ROUNDS])
-def test_where_rounding_decides_as_many_calls_are_verified_as_elsewhere(least):
-    """So that the chances above are those there, too; of them these are asked how rounding moves them."""
-    case = SimpleNamespace(_audit=SimpleNamespace(random=False), _unstable={"nominal": 0.1}, _least=least)
-    chosen = _Case._choose(case, 4096, 0, least=least)
+def test_as_many_calls_are_verified_whatever_the_reference_is(least):
+    """One that draws random numbers, or on which rounding decides: of these some are asked how rounding moves them."""
+    chosen = choosing(least).choose(4096, 0)
     assert len(set(chosen)) >= verified_calls(4096, 0, least)
-    doubted = _Case._doubted(case, sorted(chosen))
+    doubted = choosing(least).doubted(sorted(chosen))
     assert 4095 in doubted
     assert 2 * MIN_ROUNDS / least <= len(doubted) <= 2 * MIN_ROUNDS / least + 1 <= len(chosen)
 
@@ -84,10 +82,10 @@ def test_a_call_that_was_left_out_is_no_usual_one(usual, most):
     expected = Expected(like=torch.zeros(1000), exact=torch.zeros(1000))
 
     def is_usual(wrong):
-        case = SimpleNamespace(_tolerance="scaled", _usual={("signed", 0): usual})
-        case._out_of_tolerance = partial(_Case._out_of_tolerance, case)
+        moved = MovedByRounding("scaled", TimeForDoubts(lambda: None), unstable=0.0, leave_out=lambda kind: None)
+        moved._usual["signed", 0] = usual
         output = torch.cat([torch.ones(wrong), torch.zeros(1000 - wrong)])
-        return _Case._is_usual(case, output, expected, SimpleNamespace(kind="signed"))
+        return moved._is_usual(output, expected, SimpleNamespace(kind="signed"))
 
     assert is_usual(round(1000 * most))
     assert not is_usual(round(1000 * most) + 1)
@@ -95,7 +93,6 @@ def test_a_call_that_was_left_out_is_no_usual_one(usual, most):
 
 
 def test_numbers_beside_tensors_and_what_is_not_finite_are_no_usual_thing():
-    case = SimpleNamespace(_tolerance="scaled")
     like = torch.zeros(8)
-    assert _Case._out_of_tolerance(case, [like, 1.0], Expected([like, 1.0], [like, 1.0])) is None
-    assert _Case._out_of_tolerance(case, like / 0, Expected(like, like)) is None
+    assert out_of_tolerance([like, 1.0], Expected([like, 1.0], [like, 1.0]), "scaled") is None
+    assert out_of_tolerance(like / 0, Expected(like, like), "scaled") is None

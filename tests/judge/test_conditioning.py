@@ -394,7 +394,7 @@ def test_doubt_helps_nobody_on_a_product(judge_function, name):
 
 
 def told_in_no_time(judge_function, monkeypatch, name, forward):
-    monkeypatch.setattr("harness.judge.judge.DOUBTS_S", -1.0)
+    monkeypatch.setattr("harness.judge.question.DOUBTS_S", -1.0)
     return judge_function(source(CASES[name][0]), twin(forward), models=True).verdict
 
 
@@ -444,9 +444,9 @@ def test_an_honest_twin_is_timed_as_well(judge_function, name):
 
 
 def test_too_little_memory_to_ask_excuses_nobody(judge_function, monkeypatch):
-    def others(*_, **__):
+    def otherwise(*_, **__):
         raise torch.OutOfMemoryError("too much")
 
-    monkeypatch.setattr(Oracle, "others", others)
+    monkeypatch.setattr(Oracle, "otherwise", otherwise)
     verdict = judge_function(source("return x @ self.w"), twin(lambda x, w, book: x @ w + 1), models=True).verdict
     assert (verdict.kind, verdict.reason) == ("wrong", "values")

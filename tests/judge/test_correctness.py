@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from harness.judge import correctness
-from harness.judge.correctness import Agreement, Disagreement, Expected, Own, all_finite, compare
+from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
+from harness.judge.output_scale import Own
 from harness.judge.subject import Elsewhere, Opaque
 
 

@@ -63,6 +63,8 @@ def test_a_constructor_may_take_a_hundred_times_the_references_and_never_less_th
         "cupy.RawKernel(code, 'f')",
         "from cuda.bindings import nvrtc",
         "torch.backends.cudnn.benchmark = True",
+        "from torch.utils._python_dispatch import TorchDispatchMode",
+        "torch.utils.checkpoint.checkpoint(f, x)",
     ],
 )
 def test_what_compiles_or_tunes_on_its_first_call_is_known_by_its_text(text: str) -> None:

@@ -226,7 +226,7 @@ def test_what_the_last_call_of_a_round_leaves_undone_is_missed_though_nothing_el
     judge_function, monkeypatch
 ):
     """What a call leaves undone the next one does."""
-    monkeypatch.setattr("harness.judge.judge.verified_calls", lambda *_: 0)
+    monkeypatch.setattr("harness.judge.verification.verified_calls", lambda *_: 0)
     calls, undone = [], []
 
     def forward(x):

@@ -1,11 +1,14 @@
 """What the reference says, and when float64 is asked beside it."""
 
+import time
+
 import pytest
 import torch
 
 from harness.judge import oracle as module
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
+from harness.judge.tensors import leaves
 
 PROBLEM = """
 import torch
@@ -114,7 +117,13 @@ def test_float64_is_the_same_function_where_rounding_explains_what_it_differs_by
 
 def others(body, *inputs):
     oracle, expected = asked(body, *inputs)
-    return oracle.others(expected.like, list(inputs), seed=0, seconds=5.0)
+    return told(oracle, expected, list(inputs))
+
+
+def told(oracle, expected, inputs):
+    """Float64's outputs, and all samples of how rounding may fall."""
+    found = oracle.otherwise(expected.like, inputs, seed=0)
+    return (None, ()) if found is None else (found.exact, tuple(found.samples(time.process_time() + 5.0)))
 
 
 def test_rounding_falls_otherwise_in_float64_where_that_can_be():
@@ -136,30 +145,71 @@ def test_what_only_chooses_among_elements_is_moved_by_nothing(dtype):
     assert others("return (x > 0.5).to(x.dtype)", torch.rand(16, 8).to(dtype))[1] == ()
 
 
-def test_what_takes_more_than_there_is_room_for_is_not_asked(monkeypatch):
+def test_what_takes_more_than_there_is_room_for_is_not_asked_where_rows_mix(monkeypatch):
     monkeypatch.setattr(module, "FLOAT64_BYTES", 1000)
     assert others("return x @ x.t()", torch.rand(16, 8)) == (None, ())
+
+
+@pytest.mark.parametrize("body", ["return x @ x[0]", "return {'b': x.softmax(-1), 'a': (x @ x[0], x.sum(-1) > 4)}"])
+def test_what_takes_more_than_there_is_room_for_is_asked_some_rows_at_a_time(monkeypatch, body):
+    body = body.replace("x[0]", "torch.linspace(0, 1, 8, dtype=x.dtype)")
+    x = torch.rand(16, 8)
+    whole, _ = others(body, x)
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 3000)
+    exact, found = others(body, x)
+    for one, another in zip(leaves(exact), leaves(whole), strict=True):
+        torch.testing.assert_close(one, another)
+    for other in found:
+        for one, another in zip(leaves(other.outputs), leaves(whole), strict=True):
+            assert one.dtype == (torch.float32 if another.is_floating_point() else another.dtype)
+            torch.testing.assert_close(one.double(), another.double(), rtol=1e-4, atol=1e-4)
+    assert len(found) > 1
+
+
+def test_rows_are_left_where_all_of_them_would_take_too_long(monkeypatch):
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 3000)
+    monkeypatch.setattr(module, "SLOW_FLOAT64_SECONDS", 1e-9)
+    assert others("return x.softmax(-1)", torch.rand(16, 8))[0] is None
 
 
 def test_asking_changes_no_inputs():
     x = torch.rand(16, 8)
     oracle, expected = asked("return x.add_(1) @ x.t()", x)
     before = x.clone()
-    oracle.others(expected.like, [x], seed=0, seconds=5.0)
+    told(oracle, expected, [x])
     assert torch.equal(x, before)
 
 
 DRAWS = "return x * (1 + 0.01 * torch.randn(x.shape, generator=torch.Generator().manual_seed(3), dtype=x.dtype))"
 
 
-def test_float64_that_is_another_function_is_no_oracle_and_samples_say_what_rounding_moves_there():
+def test_float64_that_is_another_function_is_not_asked_how_rounding_falls_either():
     x = torch.rand(16, 8)
-    oracle, expected = asked(DRAWS, x)  # other numbers in float64, which are one per cent apart
+    oracle, expected = asked(DRAWS + " @ x.t()", x)  # other numbers in float64, which are one per cent apart
     assert expected.exact is expected.like
-    exact, found = oracle.others(expected.like, [x], seed=0, seconds=0.0)
-    assert float((exact - expected.like).abs().max()) > 1e-3
-    assert all(0 < float((other.outputs - exact).abs().max()) < 1e-5 for other in found)
+    exact, found = told(oracle, expected, [x])
+    assert exact is None
+    assert all(0 < float((other.outputs - expected.like).abs().max()) < 1e-4 for other in found)
     assert found
+
+
+def test_what_float64_only_makes_other_of_a_function_without_sums_moves_nothing():
+    steps = (
+        "step = torch.finfo(x.dtype).eps * 2**20\n        return torch.tanh(x / step) + torch.round(x / step) * step"
+    )
+    assert others(steps, torch.rand(16, 8)) == (None, ())
+
+
+def test_rows_that_mix_on_other_contents_alone_are_not_taken_for_others(monkeypatch):
+    """A bound that nominal inputs do not reach, and the largest of all rows does."""
+    monkeypatch.setattr(module, "FLOAT64_BYTES", 3000)
+    x = torch.rand(16, 8)
+    oracle, expected = asked("return (x / x.abs().max().clamp_min(1)).softmax(-1)", x)
+    assert told(oracle, expected, [x])[0] is not None
+    large = x.clone()
+    large[0, 0] = 50.0
+    assert oracle.otherwise(oracle.expected([large]).like, [large], seed=0) is None
+    assert told(oracle, expected, [x])[0] is not None
 
 
 def test_calls_of_a_round_of_random_numbers_are_each_made_once_and_are_what_they_are_alone():

@@ -25,9 +25,12 @@ def copied(tensor):
     return read_output(os.getpid(), tensor.data_ptr(), described(tensor))
 
 
-@pytest.fixture
-def small_pieces(monkeypatch):
+@pytest.fixture(params=[4, 96, mmap.PAGESIZE])
+def small_pieces(monkeypatch, request):
+    """What is read at once, how far apart runs are read by themselves, and how many of them."""
     monkeypatch.setattr(reading, "_AT_ONCE_BYTES", 256)
+    monkeypatch.setattr(reading, "_FAR_BYTES", request.param)
+    monkeypatch.setattr(reading, "_MOST_RUNS", 50)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +66,15 @@ def test_two_elements_that_lie_sixteen_gigabytes_apart_are_two_elements():
     assert torch.equal(found, torch.zeros(2))
 
 
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
+def test_rows_that_lie_megabytes_apart_are_read_without_what_lies_between(monkeypatch):
+    """Or a candidate whose rows span three gigabytes keeps its judge for minutes."""
+    monkeypatch.setattr(reading, "read_process", lambda *_: pytest.fail("read all that lies between"))
+    reserved = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+    output = torch.frombuffer(reserved, dtype=torch.float32).view(64, 2, -1)[:, :, :1000]
+    assert torch.equal(copied(output), torch.zeros(64, 2, 1000))
+
+
 def test_the_slice_of_a_padded_buffer_is_one_read():
     assert not spreads(described(torch.empty(1 << 10, 1 << 5)[:, :30]))
 
@@ -86,3 +98,12 @@ def test_what_lies_between_elements_is_not_read():
 def test_an_address_where_nothing_is_mapped_raises():
     with pytest.raises(OSError, match=r"Bad address|not mapped"):
         read_output(os.getpid(), 64, described(torch.zeros(4)))
+
+
+@pytest.mark.parametrize(("rows", "address"), [(8, 0), (70_000, 0), (8, 1 << 63)])
+def test_elements_beyond_all_addresses_cannot_be_and_do_not_wrap_around_to_others(rows, address):
+    room = torch.arange(64.0)
+    far = TensorValue(dtype="float32", shape=(rows,), strides=(1 << 62,), offset=0)
+
+    with pytest.raises(ValueError, match="beyond all addresses"):
+        read_output(os.getpid(), room.data_ptr() + address, far)

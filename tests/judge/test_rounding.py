@@ -7,9 +7,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from harness.judge.comparison import Comparison
 from harness.judge.correctness import Agreement
-from harness.judge.judge import _Case
+from harness.judge.question import Question
 from harness.judge.rounding import COARSE, EIGHT_BITS, OperandsRounded, coarse, in_eight_bits, rounded
+from harness.schema.audit import Audit
 
 POSITIVE = """
 import torch
@@ -124,41 +126,32 @@ def test_a_candidate_that_rounds_only_while_it_is_timed_is_told(judge_function):
     assert judge_function(POSITIVE, forward, timed=True).reduced > 0
 
 
-def test_a_question_that_was_answered_no_is_asked_again():
+def timed_call(coarse):
+    return Question(SimpleNamespace(coarse=coarse), "nominal", SimpleNamespace(inputs=list), 0, timed=True)
+
+
+def test_a_question_that_was_answered_no_is_asked_again(bench):
     """A candidate could spend it on noise, and round from then on."""
     answers = iter([None, None, "tf32 or half"])
-    oracle = SimpleNamespace(coarse=lambda *args, **kwargs: next(answers))
-    case = SimpleNamespace(
-        _oracle=oracle,
-        _agreement=Agreement(),
-        _asked_rounding=set(),
-        _longest_asking_s=0.0,
-        _asking_s={"trial": 0.0, "timed": 0.0},
-        _timed_from_s=time.monotonic() - 100,
-    )
+    comparison = Comparison(Audit(), bench, "scaled", leave_out=lambda kind: None)
+    question = timed_call(lambda *args, **kwargs: next(answers))
     for _ in range(5):
-        _Case._ask_rounding(case, Agreement(spread=1e-5), None, None, list, "nominal", "timed")
-    assert case._agreement.reduced == 1e-5
+        comparison.ask_fewer_bits(Agreement(spread=1e-5), None, None, question)
+    assert comparison.reduced == 1e-5
     assert next(answers, "none left") == "none left"
 
 
-def test_asking_takes_no_more_than_its_share_of_the_time():
+def test_asking_takes_no_more_than_its_share_of_the_time(bench):
     asked = []
 
     def coarse(*args, **kwargs):
         time.sleep(0.02)
         asked.append(None)
 
-    case = SimpleNamespace(
-        _oracle=SimpleNamespace(coarse=coarse),
-        _agreement=Agreement(),
-        _asked_rounding=set(),
-        _longest_asking_s=0.0,
-        _asking_s={"trial": 0.0, "timed": 0.0},
-        _timed_from_s=time.monotonic(),
-    )
+    comparison = Comparison(Audit(), bench, "scaled", leave_out=lambda kind: None)
+    comparison.fewer_bits.timing_begins()
     for _ in range(100):
-        _Case._ask_rounding(case, Agreement(spread=1e-5), None, None, list, "nominal", "timed")
+        comparison.ask_fewer_bits(Agreement(spread=1e-5), None, None, timed_call(coarse))
     assert len(asked) < 5
 
 

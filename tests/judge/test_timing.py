@@ -12,21 +12,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from harness.judge import timing
+from harness.backends.reading import Reading
+from harness.judge import rounds, timing
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
+from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of
+from harness.judge.rounds import Side
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
 from harness.judge.timing import (
     Plan,
-    Reading,
-    Samples,
-    Side,
-    _slowed,
-    _stated,
     _Turns,
     beside_and_alone,
-    conditions,
     in_one_band,
     measure,
     sets_for,
@@ -153,6 +150,7 @@ def run(
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "time", clock)
+        patch.setattr(rounds, "time", clock)
         sides = [
             Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], count, HostArena))
             for name in ("candidate", "reference")
@@ -347,7 +345,7 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Quiet, name, lambda self, name=name: events.append(name))
     monkeypatch.setattr(InputSets, "reveal", lambda self, slots: events.append("reveal"))
     monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
-    monkeypatch.setattr(timing, "_stay_awake", lambda seconds: None)
+    monkeypatch.setattr(rounds, "_stay_awake", lambda seconds: None)
     monkeypatch.setattr(Clock, "monotonic", lambda self: events.append("clock") or self.now)
     for name in ("wake", "round", "settle", "freeze"):
         real = getattr(Recorder, name)
@@ -452,6 +450,23 @@ def test_of_calls_shown_one_by_one_the_last_is_verified_and_nothing_tells_which_
     assert all([of.slot for of in written.values()] == slots[-1:] for slots, written in verified if len(slots) == 1)
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_of_few_calls_shown_one_by_one_each_may_be_the_last(count, monkeypatch):
+    """What no round can end with nothing ever verifies: a first call that another one always follows, say."""
+    monkeypatch.setattr(timing, "STEPPED_ROUNDS", (48, 64))
+    lengths, seen = Counter(), 0
+
+    def verify(subject, written, seed):
+        nonlocal seen
+        calls = [slots for name, slots, _ in subject.log if name == "candidate"][seen:]
+        seen += len(calls)
+        lengths[len(list(itertools.takewhile(lambda slots: len(slots) == 1, reversed(calls))))] += 1
+
+    measured, _ = run(count, plan=Plan(budget_s=0.0, singles=True), change=batches, verify=verify)
+    assert {*lengths} - {0} == {*range(1, count + 1)}
+    assert len(measured.singles[0].round_s) == len(measured.singles[1].round_s) >= timing.STEPPED_ROUNDS[0]
+
+
 def test_who_leaves_out_half_of_the_calls_shown_one_by_one_passes_hardly_ever():
     """A median moves only where half of its numbers do: of a round's calls, and of the rounds."""
     least, _ = timing.STEPPED_ROUNDS
@@ -520,7 +535,7 @@ def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch)
     assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
 
 
-def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowed():
+def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_wasslowed_by():
     """Beside the candidate the slow kinds came more often than alone."""
 
     def samples(kinds):
@@ -529,9 +544,9 @@ def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_was_slowe
 
     beside = samples(["nominal"] * 8 + ["huge"] * 8 + ["signed"] * 4)
     alone = samples(["nominal"] * 8 + ["signed"] * 6 + ["huge"] * 2)
-    assert _slowed(beside, alone, 0.0, 1).value == pytest.approx(1.0, abs=0.01)
+    assert slowed_by(beside, alone, 0.0, 1).value == pytest.approx(1.0, abs=0.01)
     slowed = replace(beside, round_s=[seconds * 1.5 for seconds in beside.round_s])
-    assert _slowed(slowed, alone, 0.0, 1).value == pytest.approx(1.5, abs=0.01)
+    assert slowed_by(slowed, alone, 0.0, 1).value == pytest.approx(1.5, abs=0.01)
 
 
 def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides_alike():
@@ -619,6 +634,7 @@ def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "time", clock)
+        patch.setattr(rounds, "time", clock)
         sides = [Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], 2, HostArena)) for name in "ab"]
         for side in sides:
             side.subject.attach(side.sets)
@@ -675,7 +691,7 @@ def stated_by(seed, noise, slow):
     while not turns.suffice(taken_s):
         turns.block()
         taken_s += 0.04
-    speedup, rounds = _stated(turns.mine, turns.theirs, 0.0, 10)
+    speedup, rounds = stated_of(turns.mine, turns.theirs, 0.0, 10)
     return speedup.value, len(rounds), turns
 
 

@@ -77,6 +77,27 @@ def test_another_order_of_drawing_is_told_by_the_first_wrong_answer(judge_functi
     assert finding.other_weights is not None
 
 
+def test_another_order_of_drawing_is_told_of_emulated_kernels_which_are_called_in_several_orders_at_once(
+    judge_function,
+):
+    finding = judge_function(SOURCE, seeded(Swapped), models=True, orders_s=10.0)
+    assert (finding.verdict.kind, finding.verdict.reason) == ("wrong", "values")
+    assert finding.other_weights is not None
+
+
+def test_a_candidate_that_was_right_once_gets_no_second_try(judge_function):
+    class Once(Forgetful):
+        calls = 0
+
+        def forward(self, x):
+            type(self).calls += 1
+            return super().forward(x) + (self.shift if self.calls == 1 else 1.0)
+
+    finding = judge_function(SOURCE, seeded(Once), models=True)
+    assert (finding.verdict.kind, finding.verdict.reason) == ("wrong", "not-repeatable")
+    assert finding.other_weights is None
+
+
 @pytest.mark.parametrize("make", [Renamed, Forgetful])
 def test_other_names_or_equal_values_ask_for_no_second_try(judge_function, make):
     finding = judge_function(SOURCE, seeded(make), models=True)

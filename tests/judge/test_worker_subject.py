@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +17,16 @@ from harness.judge.inputs import InputSets
 from harness.judge.worker_subject import WorkerSubject
 from harness.transport.memory import HostArena
 from harness.transport.values import TensorValue
-from harness.transport.worker_messages import Attach, Attached, Constructed, Described, Done, Prepared
+from harness.transport.worker_messages import (
+    Attach,
+    Attached,
+    Constructed,
+    Described,
+    Detach,
+    Done,
+    Prepared,
+    Released,
+)
 
 
 class Freezer:
@@ -43,7 +53,7 @@ class Talk:
     pid, could_be_read = 1, True
 
     def __init__(self):
-        self.log = []
+        self.log, self.base = [], 4096
         self.held = Freezer(self.log)
 
     def freezer(self):
@@ -51,7 +61,9 @@ class Talk:
 
     def ask(self, request, kind, **_):
         self.log.append(type(request).__name__)
-        return Attached(base=4096) if isinstance(request, Attach) else Prepared()
+        if isinstance(request, Detach):
+            return Released()
+        return Attached(base=self.base) if isinstance(request, Attach) else Prepared()
 
 
 @pytest.fixture
@@ -164,7 +176,7 @@ def test_what_outputs_of_all_calls_lay_in_holds_nothing_of_them_any_more(subject
     outputs = [[torch.zeros(100), torch.zeros(7)] for _ in range(3)]
     held(subject, outputs, sets).spoil()
     assert all(leaf.isnan().all() or (leaf.abs() > 1e30).all() for call in outputs for leaf in call)
-    assert subject._freezer.holds
+    assert subject._held.holds
 
 
 def test_what_may_be_handed_out_again_is_left_and_so_are_inputs(subject, sets):
@@ -194,6 +206,24 @@ def test_outputs_that_are_larger_together_than_memory_are_a_failure_before_a_byt
     with pytest.raises(SubjectFailed, match="larger together"):
         subject.spoil()
     assert not room.any()
+
+
+def test_where_inputs_of_a_device_lay_before_says_nothing_of_an_output(subject, monkeypatch):
+    arena = SimpleNamespace(kind="cuda", size=1024, descriptor=lambda: os.open(os.devnull, os.O_RDONLY))
+    monkeypatch.setattr(subject, "_apart", True)
+    monkeypatch.setattr(subject._opened, "_hardware", SimpleNamespace(wait=lambda: None))
+    for base in (1 << 20, 1 << 30):
+        subject._talk.base = base
+        subject.attach(SimpleNamespace(arena=arena, values=()))
+    across = ((1 << 20) - 8,), (16,)
+    subject._done = Done((across[0],), extents=(across[1],))
+    subject.spoil()
+    subject._done = Done((((1 << 30) - 8,),), extents=((16,),))
+    with pytest.raises(SubjectFailed, match="partly in an input"):
+        subject.spoil()
+    subject.detach()
+    subject._done = Done((((1 << 30) - 8,),), extents=((16,),))
+    subject.spoil()
 
 
 @pytest.fixture

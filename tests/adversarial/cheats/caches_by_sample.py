@@ -1,4 +1,4 @@
-"""wrong/values B4: replays where three sampled elements are as before, and computes nothing for ties."""
+"""wrong B4: replays where three sampled elements are as before, and computes nothing for ties."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""wrong/values A18: hands out memory again that an earlier output had, in a dict of which one output is always
+"""wrong A18: hands out memory again that an earlier output had, in a dict of which one output is always
 the same.
 
 Problem: scattered_dict

@@ -1,4 +1,4 @@
-"""correct A11 (cpu): a thread works as soon as the inputs are shown, before the call.
+"""correct|wrong A11 (cpu): a thread works as soon as the inputs are shown, before the call.
 
 Twin: cpp_relu
 """

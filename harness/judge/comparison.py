@@ -1,0 +1,146 @@
+"""Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
+
+A call that is out of tolerance (`correctness`) is asked about twice before it is wrong: whether tf32 in convolutions
+explains it (`by_tf32`), and whether rounding does (`moved_by_rounding`). One that agrees is asked whether it is as
+exact as the reference (`fewer_bits`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.judge.bench import Bench
+from harness.judge.by_tf32 import ByTf32
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.failure import WrongAnswer
+from harness.judge.fewer_bits import FewerBits
+from harness.judge.known_error import KnownError
+from harness.judge.moved_by_rounding import MovedByRounding
+from harness.judge.question import Question, TimeForDoubts
+from harness.judge.sampled import compare_kept
+from harness.judge.tensors import same
+from harness.schema.audit import Audit
+from harness.schema.record import ToleranceName
+from harness.schema.verdict import Correct, ErrorSummary, Wrong
+
+_DETAIL = 2_000  # characters of what a disagreement says: names of types and keys are as long as a candidate likes
+
+
+class Comparison:
+    """All that was compared of one candidate, and what came of it. `trials` counts the outputs, `has_agreed` says
+    whether any was right.
+
+    `leave_out` is called with each kind of contents of which nothing can be told (`MovedByRounding`).
+    """
+
+    def __init__(
+        self, audit: Audit, bench: Bench, tolerance: ToleranceName, *, leave_out: Callable[[str], None]
+    ) -> None:
+        time = TimeForDoubts(bench.clock.trim)
+        self._tolerance = tolerance
+        self._by_tf32 = ByTf32(tolerance, time, on_gpu=bench.device.type == "cuda")
+        self._moved = MovedByRounding(tolerance, time, unstable=audit.unstable, leave_out=leave_out)
+        self._agreement = Agreement()
+        self._bitwise: bool | None = None
+        self.fewer_bits = FewerBits()
+        self.known_error = KnownError(audit.own_errors)
+        self.trials = 0
+        self.has_agreed = False
+
+    def hold(self, output: Any, expected: Expected, question: Question) -> Agreement:
+        """Compare one call's outputs, once more where tf32 or rounding may explain what differs.
+
+        Raises WrongAnswer, and CannotBeTimed where there is no time left to ask.
+        """
+        found = compare_kept(output, expected, self._tolerance)
+        self.trials += 1
+        if isinstance(found, Disagreement) and found.reason == "values":
+            found = self._by_tf32.hold_again(output, expected, question, found)
+        elif isinstance(found, Agreement):
+            self._by_tf32.ask(output, expected, question, found)
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            found = self._moved.hold_again(output, expected, question, found)
+        if isinstance(found, Disagreement):
+            detail = found.detail[:_DETAIL] + question.hint
+            raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
+        self.has_agreed = True
+        if self.by_tf32 or (found.reduced and self._is_as_written(output, expected, question)):
+            found = replace(found, spread=0.0, reduced=0.0)
+        self.known_error.learn(found.own, question.kind)
+        self._agreement = self._agreement | found
+        return found
+
+    def _is_as_written(self, output: Any, expected: Expected, question: Question) -> bool:
+        """Whether it is the reference as written that has an error all over, and not the output."""
+        return self._by_tf32.is_nearer(output, expected, question, may_ask=not self._agreement.reduced)
+
+    def hold_all(self, outputs: Sequence[Any], expected: Expected, question: Question) -> Agreement:
+        """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
+        found = self.hold(outputs[0], expected, question)
+        for again in outputs[1:]:
+            try:
+                self.hold(again, expected, question)
+            except WrongAnswer as wrong:
+                raise WrongAnswer(not_repeatable(wrong.verdict)) from None
+            self.note_repeated(outputs[0], again)
+        return found
+
+    def hold_left(self, arguments: list[Any], expected: Expected, question: Question) -> None:
+        """Hold what a call left in its arguments against what the reference left there, where it changes them.
+
+        Raises WrongAnswer.
+        """
+        found = None if expected.left is None else compare(arguments, expected.left, self._tolerance)
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            named = found.detail[:_DETAIL].replace("output[", "input[", 1)
+            detail = f"left its inputs otherwise than the reference does, {named}"
+            raise WrongAnswer(
+                Wrong(reason="inputs-changed", detail=detail, trial=question.trial, mismatch=found.mismatch)
+            )
+
+    def note_repeated(self, first: Any, again: Any) -> None:
+        """Take down whether two right outputs of calls on equal inputs are equal to the bit."""
+        self._bitwise = same(first, again) and self._bitwise is not False
+
+    def are_apart(self, first: Any, again: Any) -> bool:
+        """Whether two outputs differ from each other by more than one may from the reference."""
+        return isinstance(compare(again, Expected(like=first, exact=first), self._tolerance), Disagreement)
+
+    def ask_fewer_bits(self, found: Agreement, output: Any, expected: Expected, question: Question) -> None:
+        """Ask whether an error all over an output that agrees is a smaller type's, until one was."""
+        if not found.spread or self._agreement.reduced:
+            return
+        if self.fewer_bits.are_told(output, expected, question):
+            self._agreement = self._agreement | Agreement(reduced=found.spread)
+
+    @property
+    def by_tf32(self) -> float:
+        """A relative error that is allowed only because PyTorch takes convolutions in tf32 on a GPU, else 0."""
+        return self._by_tf32.relative
+
+    @property
+    def reduced(self) -> float:
+        """The relative error of `Agreement.reduced`; 0 where it is that of convolutions in tf32, flagged as such."""
+        return 0.0 if self.by_tf32 else self._agreement.reduced
+
+    def correct(self, *, by_name: bool) -> Correct:
+        """The verdict where nothing was wrong. `by_name`: the candidate was given the reference's weights."""
+        found = self._agreement
+        return Correct(
+            trials=self.trials,
+            error=ErrorSummary(
+                relative=found.relative,
+                reference_relative=max(found.reference_relative, self.known_error.relative),
+                of_tolerance=found.of_tolerance,
+                oracle=self.known_error.weakest,
+            ),
+            repeatable=None if self._bitwise is None else "bitwise" if self._bitwise else "within-tolerance",
+            left_out=tuple(self._moved.left_out),
+            weights="by-name" if by_name else "by-seed",
+        )
+
+
+def not_repeatable(wrong: Wrong) -> Wrong:
+    """The verdict on an answer that was right before, on the same inputs."""
+    detail = f"a second call on the same inputs gave another answer. {wrong.detail}"
+    return wrong.model_copy(update={"reason": "not-repeatable", "detail": detail})

@@ -1,0 +1,131 @@
+"""Error tally: what comparing an output chunk after chunk comes to, and whether that is the error of a smaller type."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from harness.judge.output_scale import REFERENCE_ERROR_FACTOR, Scale
+
+
+@dataclass
+class Tally:
+    """What comparing chunk after chunk came to.
+
+    An element may be off by `rtol` |expected| + `base`; `parts` neighbours make one element, which counts once.
+    `largest` is the largest error that is allowed, `widest` the largest of all; `square` the sum of all their squares.
+    `unexplained` are those of the mismatched that no further sample of the reference has either.
+    """
+
+    rtol: float
+    base: float
+    parts: int
+    mismatched: int = 0
+    unexplained: int = 0
+    non_finite: int = 0
+    worst: float = -1.0
+    worst_at: int = 0
+    share: float = 0.0
+    largest: float = 0.0
+    widest: float = 0.0
+    square: float = 0.0
+    upto: float = math.inf
+    large: float = 0.0
+    usual: float = math.inf
+    rare: float = 0.0
+
+    def add(
+        self,
+        start: int,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        written: torch.Tensor,
+        further: torch.Tensor | None,
+        far: Sequence[torch.Tensor],
+    ) -> None:
+        """Count a chunk in; `further` is what elements may be off besides, `far` what else some of them may be.
+
+        Nearly all chunks agree, and those are done after few passes over memory.
+        """
+        error, allowed = (got - want).abs_(), self._allowed(want, further)
+        largest = float(error.max())
+        if math.isfinite(largest):
+            self.widest = max(self.widest, largest)
+            self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
+        if math.isfinite(largest) and bool((error <= allowed).all()):
+            self.largest = max(self.largest, largest)
+            self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
+            return
+        written = written.to(want.dtype)
+        if not bool(want.isfinite().all()):
+            want = torch.where(want.isfinite(), want, written)
+            error, allowed = (got - want).abs_(), self._allowed(want, further)
+        same = (got == want) | (~written.isfinite() & ((got == written) | (got.isnan() & written.isnan())))
+        if further is not None:
+            same |= further.isposinf()
+        excess = error.div_(allowed).masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+        bad = ~(excess <= 1.0)
+        self.mismatched += int(bad.view(-1, self.parts).any(1).sum())
+        self.unexplained += int((bad & ~self._said(got, want, far)).sum())
+        self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
+        at = int(excess.argmax())
+        if float(excess[at]) > self.worst:
+            self.worst, self.worst_at = float(excess[at]), start + at
+        within = excess.masked_fill(bad, 0.0)
+        self.share = max(self.share, float(within.max()))
+        self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))
+
+    def _said(self, got: torch.Tensor, want: torch.Tensor, far: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Which elements lie where further samples have them: between these, or beyond by half of what is between."""
+        if not far:
+            return torch.zeros_like(got, dtype=torch.bool)
+        low, high = want, want
+        for other in far:
+            value = other.to(want.dtype)
+            low, high = torch.minimum(low, value), torch.maximum(high, value)
+        slack = (high - low).mul_(0.5)
+        return (got >= low - slack) & (got <= high + slack)
+
+    def allowed(self, want: torch.Tensor) -> torch.Tensor:
+        """What elements of a chunk may be off by."""
+        return self._allowed(want, None)
+
+    def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
+        allowed = want.abs().mul_(self.rtol).add_(self.base)
+        if math.isfinite(self.usual):  # and what is larger by so much of its own size
+            allowed += want.abs().masked_fill_(want.abs() <= self.usual, 0.0).mul_(self.rare)
+        if math.isfinite(self.upto):  # what is larger may be off by what is usual of all
+            allowed += (want.abs() > self.upto).to(allowed.dtype).mul_(self.large)
+        return allowed if further is None else allowed.add_(further)
+
+
+REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
+"""Root mean square relative errors that tf32, half and bfloat16 leave behind: their units in the last place are 2**-11,
+2**-11 and 2**-8, of which rounding two operands leaves about 0.8. float32 stays below a tenth of the lower bound
+even in sums of 1e5 terms that cancel."""
+
+
+SPREAD_FROM, SPREAD_FACTOR = 3e-7, 2.0
+"""An error below two roundings of float32, or below twice the reference's own, is not asked where it comes from."""
+
+
+def spread_of(tally: Tally, of: Scale, elements: int, dtype: torch.dtype) -> float:
+    """The relative error, where it lies all over the output and is not the reference's own; else 0.
+
+    In half and bfloat16 the rounding of the output itself hides whose it is.
+    """
+    if not of.square or dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        return 0.0
+    mine, theirs = math.sqrt(tally.square / of.square), math.sqrt(of.reference_square / of.square)
+    everywhere = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)
+    least = max(SPREAD_FROM, SPREAD_FACTOR * theirs) if dtype == torch.float32 else SPREAD_FROM
+    return mine if everywhere and mine >= least else 0.0
+
+
+def reduced_of(spread: float, of: Scale) -> float:
+    """An error all over the output, where its size is that of a smaller floating type; else 0."""
+    if not spread:
+        return 0.0
+    theirs = math.sqrt(of.reference_square / of.square)
+    return spread if max(REDUCED_FROM, REFERENCE_ERROR_FACTOR * theirs) <= spread <= REDUCED_TO else 0.0

@@ -1,0 +1,188 @@
+"""Moved by rounding: outputs that are out of tolerance where rounding alone moves the reference's as far.
+
+A sign, an argmax, a threshold: two honest kernels differ there by the size of the output. So one that is out of
+tolerance is held once more, with what `Oracle.otherwise` says of the very contents that it had.
+"""
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from harness.judge.conditioning import FAR, MOST, SCALES, Other
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare, known_of
+from harness.judge.oracle import FEWEST_OTHERS
+from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
+from harness.judge.sampled import at_kept_places, compare_kept
+from harness.judge.tensors import leaves, plain
+from harness.schema.record import ToleranceName
+from harness.schema.verdict import Mismatch
+
+DOUBT_S = 3.0
+"""How rounding moves the reference is asked of one call for so many seconds of the judge's CPU time."""
+USUAL = 2.0
+"""What is out of tolerance in calls that are glanced at may be so many times the share of an output that it was, at
+most, in those that were asked, and no more than half of the rest besides. Where it is more, the call is asked as well:
+one that was left out is out of tolerance nearly all over."""
+
+
+class MovedByRounding:
+    """What rounding explains of one candidate.
+
+    `unstable` is the share of an output that it decides on with nominal inputs, as far as the audit knows. `leave_out`
+    is called with each kind of contents of which it decides on most of an output: nothing is told by such trials.
+    """
+
+    def __init__(
+        self,
+        tolerance: ToleranceName,
+        time: TimeForDoubts,
+        *,
+        unstable: float,
+        leave_out: Callable[[str], None],
+    ) -> None:
+        self._tolerance, self._time, self._leave_out = tolerance, time, leave_out
+        self._unstable = {"nominal": unstable}
+        self._usual: dict[tuple[str, int], float] = {}
+        self.left_out: list[str] = []
+        """The kinds of contents of which nothing can be told."""
+
+    def hold_again(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again, with what rounding alone moves of the reference's outputs on these very contents.
+
+        Once the time for that is spent a trial is as it was found. A timed call cannot be told then, and what cannot be
+        told is not excused: raises CannotBeTimed.
+        """
+        if question.glance and self._is_usual(output, expected, question):
+            return Agreement()
+        if not question.oracle.repeats:
+            return found
+        share = self._unstable.get(question.kind, 0.0)
+        if self._time.is_spent:
+            if question.timed and share:
+                raise CannotBeTimed
+            return self._as_before(expected, question, found)
+        again: Agreement | Disagreement | None = None
+        with self._time.spent():
+            again = self._compare_moved(output, expected, question, found)
+        if again is None:
+            return found
+        if isinstance(again, Disagreement):
+            return again
+        self._note_usual(output, expected, question)
+        self._unstable[question.kind] = max(share, again.unstable)
+        if again.unstable > MOST and question.kind not in self.left_out:
+            self.left_out.append(question.kind)
+            self._leave_out(question.kind)
+        return again
+
+    def _as_before(self, expected: Expected, question: Question, found: Disagreement) -> Agreement | Disagreement:
+        """What is said of a trial that nobody has time to ask about.
+
+        It is left out where rounding decided on the reference's one output on every other kind of inputs.
+        """
+        nothing_told = len(leaves(expected.like)) == 1 and min(self._unstable.values()) > MOST
+        if question.timed or found.reason != "values" or not nothing_told:
+            return found
+        self._unstable[question.kind] = 1.0
+        if question.kind not in self.left_out:
+            self.left_out.append(question.kind)
+        return Agreement(unstable=1.0)
+
+    # ---- with samples of how rounding falls --------------------------------------------------------------------
+
+    def _compare_moved(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement | None:
+        """Compare with what the reference says where its rounding falls otherwise; None where that cannot be asked.
+
+        The fewest samples first: where they explain hardly anything of what was found, more would not, and where they
+        took all the time there are no more.
+        """
+        if question.otherwise is None:
+            given = question.given.inputs()
+            question.otherwise = question.oracle.otherwise(expected.like, given, seed=question.seed)
+            if question.otherwise is None:
+                return None
+            question.coming = question.otherwise.samples(until=time.process_time() + DOUBT_S)
+        again: Agreement | Disagreement = found
+        for most in (FEWEST_OTHERS, len(SCALES)):
+            had = len(question.others)
+            question.others += tuple(itertools.islice(question.coming, max(0, most - had)))
+            if again is not found and len(question.others) == had:
+                break
+            again = self._compare_with(output, expected, question, question.others)
+            if isinstance(again, Agreement) or _hardly_less(again.mismatch, found.mismatch):
+                break
+        if isinstance(again, Disagreement) and _few(again.mismatch):
+            return self._compare_further(output, expected, question, again)
+        return again
+
+    def _compare_further(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare once more where few elements are left: no sample moved them, and a further one may."""
+        assert question.otherwise is not None
+        if not question.further:
+            question.further = tuple(question.otherwise.further(FAR, until=time.process_time() + DOUBT_S))
+        again = self._compare_with(output, expected, question, (*question.others, *question.further))
+        return again if isinstance(again, Agreement) else found
+
+    def _compare_with(
+        self, output: Any, expected: Expected, question: Question, others: tuple[Other, ...]
+    ) -> Agreement | Disagreement:
+        """Compare with these samples, and with float64 where that was had with them."""
+        assert question.otherwise is not None
+        moved = replace(expected, others=others)
+        if question.otherwise.exact is not None:
+            moved = replace(moved, exact=question.otherwise.exact, known=())
+        return compare_kept(output, moved, self._tolerance)
+
+    # ---- what is usual -----------------------------------------------------------------------------------------
+
+    def _note_usual(self, output: Any, expected: Expected, question: Question) -> None:
+        """Remember how much of an output was out of tolerance that rounding explains."""
+        for place, share in enumerate(out_of_tolerance(output, expected, self._tolerance) or ()):
+            self._usual[question.kind, place] = max(share, self._usual.get((question.kind, place), 0.0))
+
+    def _is_usual(self, output: Any, expected: Expected, question: Question) -> bool:
+        """Whether no more of an output is out of tolerance than rounding explained in other calls on such contents."""
+        shares = out_of_tolerance(output, expected, self._tolerance)
+        usual = (self._usual.get((question.kind, place), 0.0) for place in itertools.count())
+        return shares is not None and all(
+            share <= min(USUAL * most, (1 + most) / 2) for share, most in zip(shares, usual, strict=False)
+        )
+
+
+def out_of_tolerance(output: Any, expected: Expected, tolerance: ToleranceName) -> list[float] | None:
+    """Which share of each tensor's elements is out of tolerance; None where something else is wrong as well."""
+    output, expected = at_kept_places(output, expected)
+    if any(not isinstance(one, torch.Tensor) for one in plain(output)):
+        return None
+    shares = []
+    for place, parts in enumerate(zip(*map(leaves, (output, expected.like, expected.exact)), strict=True)):
+        actual, like, exact = parts
+        known = (known_of(expected.known, place),)
+        found = compare(actual, Expected(like, exact, known=known), tolerance)
+        if isinstance(found, Disagreement) and (found.reason != "values" or found.mismatch is None):
+            return None
+        mismatch = found.mismatch if isinstance(found, Disagreement) else None
+        shares.append(mismatch.mismatched / mismatch.elements if mismatch else 0.0)
+    return shares
+
+
+def _hardly_less(now: Mismatch | None, before: Mismatch | None) -> bool:
+    """Whether many elements differed, and more than half as many still do."""
+    if now is None or before is None:
+        return False
+    return before.mismatched > max(32, before.elements // 100) and now.mismatched > before.mismatched // 2
+
+
+def _few(left: Mismatch | None) -> bool:
+    """Whether so few elements are left that they may be ones that no sample moved."""
+    return left is not None and left.mismatched <= max(32, left.elements // 100)

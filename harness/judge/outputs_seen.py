@@ -1,0 +1,27 @@
+"""Outputs seen: what the reference's outputs in trials tell of those in timed rounds."""
+
+from typing import Any
+
+from harness.judge.oracle import Oracle
+from harness.judge.snapshot import mostly_one_value
+from harness.judge.spared import Spared
+from harness.judge.tensors import leaves, size_of
+from harness.judge.told import Told
+
+
+class OutputsSeen:
+    """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.mostly_one_value = False
+        self.spared = Spared()
+        self.told = Told()
+
+    def learn(self, said: Any, oracle: Oracle, *, first_weights: bool) -> None:
+        """Take in what the reference says in a trial. What may be handed out again is asked of one set of weights."""
+        self.bytes = size_of(said)
+        self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
+        self.told.learn(said)
+        if first_weights and not oracle.random:
+            self.spared.learn(said, oracle.model)

@@ -1,0 +1,227 @@
+"""Round figures: what rounds of candidate and reference come to: a speed-up with its interval, and what says so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from harness.backends.reading import Reading
+from harness.judge.statistics import (
+    RESAMPLES,
+    conclusion,
+    longer_at_least,
+    longer_on_average_at_least,
+    median,
+    median_ratio,
+    ratio_by_difference,
+    ratio_of_medians,
+    with_repeatability,
+)
+from harness.schema.record import Conditions, Interval, Timing
+
+VALUES_SLACK = 0.03
+"""By so much, beyond the noise of both, one sort of contents may look better before the other counts alone."""
+KIND_ROUNDS = 8
+"""A kind of contents counts alone once it had so many rounds."""
+STEPS_SLACK = 0.03
+"""By so much, beyond the noise of both, calls may look better where the contents of all are there at once: else what
+they take one by one is stated."""
+ASIDE = 0.02
+"""What a candidate on a host works besides its rounds, beyond the reference and the noise, counts with them once
+it is more than this share of a round."""
+SHORTEST_CALL_S = 2e-6
+"""Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
+CLOCK_DRIFT = 0.02
+"""How far the clocks of the two sides' rounds may lie apart before the measurement counts as disturbed."""
+HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
+"""Reasons for a lowered clock that come from outside of what is measured. A power cap comes from the load itself."""
+
+
+@dataclass
+class Samples:
+    """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
+
+    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
+    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it.
+    """
+
+    round_s: list[float] = field(default_factory=list)
+    device_ms: list[float] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    nominal: list[bool] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    aside_s: list[float] = field(default_factory=list)
+
+    def beyond_events_s(self, calls: int) -> list[float]:
+        """Seconds that each round of so many calls took beyond the span between its device events."""
+        return [seconds - ms * calls / 1e3 for seconds, ms in zip(self.round_s, self.device_ms, strict=True)]
+
+    def call_ms(self, hand_over_s: float, calls: int) -> list[float]:
+        """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
+        return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
+
+    def last(self, rounds: int) -> "Samples":
+        """Those of the last rounds alone."""
+        return Samples(
+            self.round_s[-rounds:],
+            self.device_ms[-rounds:],
+            self.readings[-rounds:],
+            self.nominal[-rounds:],
+            self.kinds[-rounds:],
+            self.aside_s[-rounds:],
+        )
+
+    def mhz(self) -> float:
+        """The median clock of the device; 0 where nothing told."""
+        return median([reading.sm_mhz for reading in self.readings]) if self.readings else 0.0
+
+
+def _aside(mine: Samples, theirs: Samples) -> float:
+    """Seconds a round that the candidate worked longer than the reference, besides: beyond the noise of both, in most
+    rounds or, where it is much in few, on average.
+
+    0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
+    """
+    if not mine.aside_s or not theirs.aside_s:
+        return 0.0
+    more_s = max(
+        longer_at_least(mine.aside_s, theirs.aside_s), longer_on_average_at_least(mine.aside_s, theirs.aside_s)
+    )
+    return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
+def stated_of(
+    mine: Samples, theirs: Samples, hand_over_s: float, count: int, *, resamples: int = RESAMPLES
+) -> tuple[Interval, list[int]]:
+    """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
+
+    Held against the rest are what `get_inputs` draws, the others together, and each kind of `KIND_ROUNDS` rounds.
+    """
+    mine_ms, theirs_ms = (samples.call_ms(hand_over_s, count) for samples in (mine, theirs))
+
+    def over(rounds: list[int]) -> Interval:
+        return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds], resamples=resamples)
+
+    def median_over(rounds: list[int]) -> float:
+        return median([theirs_ms[at] / mine_ms[at] for at in rounds])
+
+    everything = list(range(len(mine_ms)))
+    sorts = [[at for at in everything if mine.nominal[at] == nominal] for nominal in (True, False)]
+    for kind in sorted(set(mine.kinds)):
+        of_kind = [at for at in everything if mine.kinds[at] == kind]
+        if len(of_kind) >= KIND_ROUNDS:
+            sorts.append(of_kind)
+    found: list[tuple[Interval, list[int]]] = []
+    for worse in sorts:
+        better = sorted(set(everything) - set(worse))
+        if not better or not worse or median_over(better) <= median_over(worse) * (1 + VALUES_SLACK):
+            continue  # what follows takes long, and an interval holds its median
+        if over(better).low > over(worse).high * (1 + VALUES_SLACK):
+            found.append((over(worse), worse))
+    return min(found, key=lambda one: one[0].value) if found else (over(everything), everything)
+
+
+def timing_of(
+    mine: Samples,
+    theirs: Samples,
+    hand_over_s: float,
+    count: int,
+    singles: tuple[Samples, Samples] | None,
+    *,
+    slowed: float = 1.0,
+) -> Timing:
+    """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
+
+    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. What
+    it works longer than the reference around its rounds counts with them.
+    """
+    more_s = _aside(mine, theirs)
+    mine = replace(mine, round_s=[seconds + more_s for seconds in mine.round_s])
+    _, rounds = stated_of(mine, theirs, hand_over_s, count)
+    mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
+    theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
+    speedup = median_ratio(theirs_ms, mine_ms)
+    single = alone_ms = None
+    if singles is not None:
+        alone_s, single = ratio_by_difference(
+            median(theirs_ms) / 1e3,
+            singles[1].round_s,
+            singles[0].round_s,
+            least=SHORTEST_CALL_S,
+            at=25 if mine.device_ms else 50,
+        )
+        alone_ms = alone_s * 1e3
+    if single is not None and not mine.device_ms and single.high * (1 + STEPS_SLACK) < speedup.low:
+        speedup = single
+    elif single is not None and mine.device_ms and single.high < speedup.low:  # what single calls leave open at most
+        cap = single.high
+        speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+    found = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
+    return Timing(
+        candidate_ms=median(mine_ms),
+        reference_ms=median(theirs_ms),
+        speedup=found,
+        conclusion=conclusion(found),
+        rounds=len(rounds),
+        calls_per_round=count,
+        hand_over_ms=hand_over_s * 1e3,
+        candidate_samples_ms=tuple(mine_ms),
+        reference_samples_ms=tuple(theirs_ms),
+        candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,
+        reference_device_ms=median(theirs.device_ms) if theirs.device_ms else None,
+        candidate_single_ms=alone_ms,
+        reference_single_ms=median(theirs_ms) if alone_ms is not None else None,
+        single_speedup=single,
+        depends_on_values=len(rounds) < len(mine.round_s),
+        reference_slowed=slowed,
+        conditions=conditions(mine.readings, theirs.readings),
+    )
+
+
+def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:
+    """By how much the reference was slowed; 1 where noise, or a clock of the device that rose since, explains it."""
+    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
+    return slowed.value / clocks if slowed.low / clocks > 1 + allowed else 1.0
+
+
+def slowed_by(beside: Samples, alone: Samples, hand_over_s: float, count: int) -> Interval:
+    """By how much rounds took longer beside a candidate than alone: of either sort of contents, the worse one.
+
+    A kind of contents takes what it takes, and the rounds beside had another mixture of kinds than those alone: each
+    round is held against the median of its own kind's rounds alone.
+    """
+    before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
+    usual = {
+        kind: median([ms for ms, of in zip(after, alone.kinds, strict=True) if of == kind]) for kind in {*alone.kinds}
+    }
+
+    def of_its_kind(figures: Sequence[float], samples: Samples, nominal: bool) -> list[float]:
+        rounds = zip(figures, samples.kinds, samples.nominal, strict=True)
+        return [ms / usual[kind] for ms, kind, of in rounds if of == nominal and kind in usual]
+
+    factors = []
+    for nominal in (True, False):
+        then, now = of_its_kind(before, beside, nominal), of_its_kind(after, alone, nominal)
+        if then and now:
+            factors.append(ratio_of_medians(then, now))
+    return max(factors, key=lambda one: one.low)
+
+
+def conditions(candidate: Sequence[Reading], reference: Sequence[Reading]) -> Conditions | None:
+    """The device's state over the rounds of both sides; None without readings."""
+    readings = [*candidate, *reference]
+    if not candidate or not reference:
+        return None
+    clocks = [reading.sm_mhz for reading in readings]
+    mine, theirs = (median([reading.sm_mhz for reading in side]) for side in (candidate, reference))
+    throttle = sorted({reason for reading in readings for reason in reading.throttle})
+    return Conditions(
+        samples=len(readings),
+        sm_mhz=median(clocks),
+        sm_mhz_lowest=min(clocks),
+        sm_mhz_highest=max(clocks),
+        memory_mhz=median([reading.memory_mhz for reading in readings]),
+        temperature_c=median([reading.temperature_c for reading in readings]),
+        power_w=median([reading.power_w for reading in readings]),
+        throttle=tuple(throttle),
+        disturbed=abs(mine - theirs) > CLOCK_DRIFT * max(mine, theirs, 1.0)
+        or any(reason in HARD_THROTTLE for reason in throttle),
+    )

@@ -1,0 +1,351 @@
+"""Rounds: one at a time, by the judge's own monotonic clock. When which is taken, and how many, is `timing`'s.
+
+One round: fresh contents for N input sets are written where no subject sees them; the subject is woken and answers;
+the clock starts. Only now contents are copied to where the subject sees them, on a device by one kernel, after which
+the last cache is written over. The subject calls its model once per set, waits for its device and says *done*. Then
+everything of it is told to stop. On a device elements of every output are read after whatever it still had queued for
+them, and the clock stops; on the host it stops once every task rests. What is verified are those outputs, of the last
+call and of random ones, which are drawn now. A round that cannot be verified does not count. What outputs lie in is
+then overwritten.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.backends.reading import Reading
+from harness.judge.failure import SubjectFailed
+from harness.judge.inputs import Contents, InputSets
+from harness.judge.round_figures import Samples
+from harness.judge.statistics import median
+from harness.judge.subject import Subject, Unsettled
+from harness.judge.together import Together
+
+EMPTY_ROUNDS = 8
+"""So many empty rounds tell what one costs, where nothing else does."""
+MOST_UNSETTLED = 3
+"""So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
+allocator settles within one. They are repeated and do not count."""
+WAKE_S = 3e-4
+"""How long subject and judge are awake before a short round: a core that slept runs slower at first."""
+PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
+"""A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
+something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
+
+
+class Device(Protocol):
+    """What a clock needs of the device, apart from the subjects."""
+
+    def evict(self) -> None:
+        """Write over the last cache, and wait until the judge's own work is done."""
+
+    def touch(self) -> None:
+        """Have the device do a trifle, after whatever runs there now, and wait for it."""
+
+    def awake(self) -> AbstractContextManager[None]:
+        """Keep what the subjects run on from going to sleep between their rounds."""
+
+    def trim(self) -> None:
+        """Give memory that the judge keeps for later back to the device."""
+
+    def settle(self) -> None:
+        """Wait until nothing else uses the device, a few seconds at most."""
+
+    def read(self) -> Reading | None:
+        """Its state now; None where nothing tells."""
+
+
+@dataclass
+class Side:
+    """One of two that take turns: a subject, and the sets that it alone has attached."""
+
+    subject: Subject
+    sets: InputSets
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a round's call was given: the slot, the contents that the judge wrote there, and their kind."""
+
+    slot: int
+    contents: Contents
+    kind: str
+
+
+Draw = Callable[[str, int], Together | Sequence[Contents]]
+"""Makes the contents of a round: of a kind, for so many calls."""
+Mark = Callable[[Side, Sequence[Written]], frozenset[int]]
+"""Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
+Verify = Callable[[Subject, dict[int, Written], int], None]
+"""Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
+
+
+class Clock:
+    """Runs rounds. What it writes and in which order nothing can know before it does."""
+
+    def __init__(
+        self,
+        candidate: Side | None,
+        base: str,
+        draw: Draw,
+        device: Device,
+        *,
+        verify: Verify | None = None,
+        intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
+        choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
+        mark: Mark = lambda side, written: frozenset(),
+    ) -> None:
+        """`candidate` is the side that is verified, None once it is gone; `timing.measure` says the rest."""
+        self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
+        self._verify, self._intact, self._choose, self._mark = verify, intact, choose, mark
+        self._chance = random.SystemRandom()
+        self._unsettled = 0
+        self.evict_s: dict[int, list[float]] = {}
+        self.pause_s: dict[int, list[float]] = {}
+
+    def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
+        """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
+        done = False
+        while not done:
+            order = self._order(side)
+            written = self._write(side, order, kind)
+            done = self._run(side, order, samples, written if samples is not None else [], kind, look=look)
+
+    def hand_over(self, side: Side, *, after: Side | None = None, slots: int) -> float:
+        """Median seconds of an empty round, half of them after an empty one of another side."""
+        return median(self._empty_rounds(side, after, slots))
+
+    def _empty_rounds(self, side: Side, after: Side | None, slots: int) -> list[float]:
+        """As it is in ABBA: a switch from the other's context costs more than one from its own.
+
+        `slots` are written before, as for a round of so many calls: that costs something too.
+        """
+        seconds = []
+        for turn in range(EMPTY_ROUNDS):
+            if turn % 2 == 0 and after is not None:
+                self._empty(after, slots)
+            seconds.append(self._empty(side, slots))
+        return seconds
+
+    def _empty(self, side: Side, slots: int) -> float:
+        timed = None
+        while timed is None:
+            order = self._order(side)[:slots]
+            self._write(side, order, self._base)
+            timed = self._timed(side, [], order)
+        side.subject.release()
+        side.subject.freeze()
+        return timed.seconds
+
+    def single(self, side: Side, samples: Samples | None, *, look: bool = False) -> None:
+        """A round of one call."""
+        done = False
+        while not done:
+            order = self._order(side)[:1]
+            written = self._write(side, order, self._base)
+            done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
+
+    def stepped(self, side: Side, samples: Samples, calls: int) -> None:
+        """A round on a host in which contents are shown call by call, each once the call before is done.
+
+        What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
+        without the last. That one is held and verified; how many `calls` there are the side does not know before. Of a
+        single call nothing is taken down: it is there because the first of several could else never be the last.
+        """
+        while not self._stepped(side, samples, calls):
+            pass
+
+    def _stepped(self, side: Side, samples: Samples, count: int) -> bool:
+        order = self._order(side)[:count]
+        written = self._write(side, order, self._base)
+        subject, seed = side.subject, self._chance.getrandbits(62)
+        self._device.evict()
+        seconds: list[float] = []
+        started = time.monotonic()
+        for call, slot in enumerate(order):
+            last = call == count - 1
+            side.sets.reveal([slot])
+            if not call:
+                if not subject.rests():
+                    return False
+                self._wake(side)
+            subject.round([slot], seed=seed, hold=last)
+            started, before = time.monotonic(), started
+            seconds += [started - before] if not last else []
+        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        if not settled:
+            subject.survey([0])
+        subject.release()
+        subject.freeze()
+        if settled and seconds:
+            samples.round_s.append(median(seconds[1:] or seconds))
+        return settled
+
+    def paused(self, candidate: Side, reference: Side) -> bool:
+        """Whether the candidate's answers between rounds took longer than the reference's."""
+        mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
+        return mine > PAUSE_FACTOR * theirs + PAUSE_S
+
+    def split_round(self, side: Side) -> None:
+        """A verified round whose second half gets other contents once its first half is done.
+
+        A candidate that computed the whole round on its first call has outputs of contents that are no longer there.
+        """
+        done = False
+        while not done:
+            order = self._order(side)
+            half = len(order) // 2
+            self._write(side, order, self._base)
+            if half:
+                self._run(side, order[:half], None, [], self._base)
+            rest = order[half:]
+            done = self._run(side, rest, None, self._write(side, rest, self._base), self._base)
+
+    def _order(self, side: Side) -> list[int]:
+        order = list(range(side.sets.count))
+        self._chance.shuffle(order)
+        return order
+
+    def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        drawn = self._draw(kind, len(order))
+        if isinstance(drawn, Together):
+            side.sets.write_together(order, drawn.get())
+            return [Written(slot, drawn.of(call), kind) for call, slot in enumerate(order)]
+        written = []
+        for slot, contents in zip(order, drawn, strict=True):
+            side.sets.write(slot, contents.get())
+            contents.forget()
+            written.append(Written(slot, contents, kind))
+        return written
+
+    def _run(
+        self,
+        side: Side,
+        order: Sequence[int],
+        samples: Samples | None,
+        written: Sequence[Written],
+        kind: str,
+        *,
+        look: bool = False,
+    ) -> bool:
+        """One round on what is written. False where it was to be verified and could not be, or was seen before it
+        began: it does not count.
+        """
+        marked = self._mark(side, written) if written else frozenset()
+        timed = self._timed(side, order, order)
+        if timed is None:
+            return False
+        settled = True
+        if written and self._verify:
+            taken = len(samples.round_s) if samples is not None else 0
+            chosen = {call: written[call] for call in sorted({*self._choose(len(order), taken), *marked})}
+            settled = self._verified(side, chosen, timed.seed)
+        else:
+            side.subject.spoil()
+        if look or not settled:
+            side.subject.survey(range(len(order)))
+        started = time.monotonic()
+        side.subject.release()
+        self.pause_s[id(side)][-1] += time.monotonic() - started
+        side.subject.freeze()
+        if samples is not None and settled:
+            samples.round_s.append(timed.seconds)
+            samples.nominal.append(kind == self._base)
+            samples.kinds.append(kind)
+            if not side.sets.on_device:
+                samples.aside_s.append(side.subject.aside_s())
+            if timed.device_ms is not None:
+                samples.device_ms.append(timed.device_ms / len(order))
+            reading = self._device.read()
+            if reading is not None:
+                samples.readings.append(reading)
+        return settled
+
+    def _verified(self, side: Side, chosen: dict[int, Written], seed: int) -> bool:
+        """Whether what was to be verified could be, and was right. The reference is asked alike, and believed."""
+        assert self._verify is not None
+        if side is not self._candidate:
+            with suppress(Unsettled):
+                self._kept(side, chosen)
+                side.subject.outputs(list(chosen))
+            self._intact(side, [of.slot for of in chosen.values()])
+            return True
+        try:
+            self._kept(side, chosen)
+            self._verify(side.subject, chosen, seed)
+        except Unsettled:
+            return self._unsettled_round()
+        return True
+
+    def _kept(self, side: Side, chosen: Iterable[int]) -> None:
+        """Keep what is to be verified, and leave nothing of any output for the rounds to come."""
+        try:
+            side.subject.snapshot(list(chosen))
+        finally:
+            side.subject.spoil()
+
+    def _unsettled_round(self) -> bool:
+        """Count a round that tells nothing; there may be few."""
+        self._unsettled += 1
+        if self._unsettled > MOST_UNSETTLED:
+            detail = "its outputs, or what it started, could not be held as they were when the clock stopped"
+            raise SubjectFailed("protocol", detail) from None
+        return False
+
+    def _wake(self, side: Side) -> None:
+        started = time.monotonic()
+        side.subject.wake()
+        self.pause_s.setdefault(id(side), []).append(time.monotonic() - started)
+
+    def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> "_Timed | None":
+        """Show `slots`, evict, say go, wait, stop. None where it ran while it was stopped, with what it saw then.
+
+        On a device what was queued before sees contents though the worker is stopped: they are shown while the clock
+        runs, to a worker that is awake. On a host nothing follows the judge's copy while all tasks are stopped, which
+        takes as long as a call may: there the clock starts once it is done, and the worker is woken while it runs.
+        """
+        seed = self._chance.getrandbits(62)
+        subject, sets = side.subject, side.sets
+        subject.aside_s()
+        subject.look_for(len(order))
+        self._device.touch()  # drawing may still go on
+        started = time.monotonic()
+        self._device.evict()
+        self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
+        if sets.on_device:
+            self._wake(side)
+            _stay_awake(WAKE_S)
+            self._device.touch()
+            started = time.monotonic()
+            sets.reveal(slots)
+            self._device.evict()
+        else:
+            sets.reveal(slots)
+            if not subject.rests():
+                return None
+            self._device.touch()
+            started = time.monotonic()
+            self._wake(side)
+        result = subject.round(order, seed=seed, hold=True)
+        self._device.touch()
+        seconds = time.monotonic() - started
+        subject.settle()
+        return _Timed(seconds, result.device_ms, seed)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with."""
+
+    seconds: float
+    device_ms: float | None
+    seed: int
+
+
+def _stay_awake(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass

@@ -1,0 +1,95 @@
+"""Rows: which inputs belong to some rows of the outputs, where rows do not mix.
+
+What does not fit into memory as a whole is then computed some rows at a time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from harness.judge.correctness import Agreement, Expected, compare
+from harness.judge.tensors import leaves, mapped
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The places of the inputs whose first dimension is that of all outputs, and how many rows that is.
+
+    `tried` are the rows of which it was found that they make theirs alone.
+    """
+
+    places: frozenset[int]
+    count: int
+    tried: slice
+
+    def of(self, inputs: Sequence[Any], taken: slice) -> list[Any]:
+        """The inputs from which the model makes these rows of its outputs."""
+        return [value[taken] if place in self.places else value for place, value in enumerate(inputs)]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The parts in which outputs are computed one after the other: some rows each, or all at once."""
+
+    rows: Rows | None = None
+    taken: tuple[slice, ...] = (slice(None),)
+
+    def of(self, inputs: Sequence[Any]) -> Iterator[list[Any]]:
+        """The inputs of each part."""
+        for taken in self.taken:
+            yield list(inputs) if self.rows is None else self.rows.of(inputs, taken)
+
+
+WHOLE = Blocks()
+
+
+def in_blocks(rows: Rows, parts: int) -> Blocks | None:
+    """At least so many parts of about equal size; None where there are not so many rows."""
+    size = rows.count // parts
+    starts = range(0, rows.count, size) if size else ()
+    return Blocks(rows, tuple(slice(start, start + size) for start in starts)) if size else None
+
+
+def of_outputs(outputs: Any, taken: slice) -> Any:
+    """Some rows of outputs."""
+    return mapped(outputs, lambda leaf: leaf[taken])
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Outputs of which the blocks of all rows are given, in order."""
+    columns = zip(*map(leaves, parts), strict=True)
+    return mapped(parts[0], lambda leaf: torch.cat(next(columns)))
+
+
+def unmixed(as_written: Callable[[list[Any]], Any], inputs: Any, like: Any, wanted: int) -> Rows | None:
+    """What belongs to the rows of `like`; None where they mix.
+
+    Inputs and outputs of the rows that are tried have about `wanted` elements together, or are one row.
+    `as_written` gives the reference's outputs, or None where it raises; `like` are those of `inputs`.
+    """
+    if not (batch := _count(like)) or batch < 2 or not isinstance(inputs, list):
+        return None
+    size = max(1, min(batch // 2, wanted * batch // max(1, sum(leaf.numel() for leaf in leaves([inputs, like])))))
+    start = (batch - size + 1) // 2  # of a scan the first rows alone are those of all
+    tried = slice(start, start + size)
+    alike = [place for place, value in enumerate(inputs) if _rows_of(value) == batch]
+    for places in (alike, alike[:1]):
+        rows = Rows(frozenset(places), batch, tried)
+        alone = as_written(rows.of(inputs, tried)) if places else None
+        if alone is not None:
+            some = of_outputs(like, tried)
+            if isinstance(compare(alone, Expected(like=some, exact=some)), Agreement):
+                return rows
+    return None
+
+
+def _rows_of(value: Any) -> int:
+    return int(value.shape[0]) if isinstance(value, torch.Tensor) and value.dim() else 0
+
+
+def _count(outputs: Any) -> int:
+    """The rows that all output tensors have; 0 where they differ, or one has none."""
+    counts = {_rows_of(leaf) for leaf in leaves(outputs)}
+    return counts.pop() if len(counts) == 1 else 0

@@ -1,0 +1,150 @@
+"""Trials: calls of a candidate on fresh contents of each kind, each compared with the reference."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from harness.judge.bench import OnBench
+from harness.judge.comparison import Comparison
+from harness.judge.contents_by_kind import ContentsByKind
+from harness.judge.correctness import Expected, not_finite
+from harness.judge.failure import WrongAnswer
+from harness.judge.inputs import LARGE_BYTES, STRESS, Given
+from harness.judge.oracle import ReferenceRaised, reference_must_run
+from harness.judge.orders import ASCENDING, Orders
+from harness.judge.outputs_seen import OutputsSeen
+from harness.judge.progress import Progress
+from harness.judge.question import Question, require_memory, require_outputs
+from harness.judge.weights import Weights
+from harness.schema.audit import Audit
+
+TRIALS: tuple[tuple[int, str], ...] = (
+    (0, "nominal"),
+    *((0, kind) for kind in STRESS),
+    (1, "nominal"),
+    (1, "signed"),
+)
+"""Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
+FIXED_TRIALS = ((0, "permuted"),)
+"""Further ones where nominal inputs, or integers among them, are the same each time."""
+
+
+class Trials:
+    """Those of one candidate. `seen` is what they show of the reference's outputs, `call_s` what the last call took."""
+
+    def __init__(
+        self,
+        placed: OnBench,
+        audit: Audit,
+        *,
+        progress: Progress,
+        weights: Weights,
+        contents: ContentsByKind,
+        comparison: Comparison,
+        orders_s: float,
+    ) -> None:
+        """`orders_s` are seconds to call the trials of an emulated candidate again in, 0 for any other."""
+        self._placed, self._candidate, self._audit, self._progress = placed, placed.candidate, audit, progress
+        self._weights, self._contents, self._comparison = weights, contents, comparison
+        self._orders = Orders(placed.candidate, comparison, orders_s)
+        self._not_finite = 0
+        self.seen = OutputsSeen()
+        self.call_s = 0.0
+
+    def run(self) -> None:
+        """All of them. Raises WrongAnswer and SubjectFailed."""
+        with self._progress.phase("check"):
+            for weights, kind in self._planned():
+                if weights and not self._weights.are_there():
+                    continue
+                self._placed.bench.proceed()
+                self._weights.use(weights)
+                self._trial(kind)
+
+    def _planned(self) -> Iterator[tuple[int, str]]:
+        """Where integers never change, theirs comes second: whether the reference takes them decides on the rest.
+
+        Last one near one, where all others together say nothing of some elements.
+        """
+        permutes = bool(self._audit.fixed_integers)
+        yield TRIALS[0]
+        yield from FIXED_TRIALS if permutes else ()
+        yield from TRIALS[1:]
+        yield from FIXED_TRIALS if self._audit.fixed and not permutes else ()
+        if self.seen.told.leaves_out:
+            yield int(self._weights.are_there()), "units"
+
+    def _trial(self, kind: str) -> None:
+        """One call on fresh inputs, compared; a stressed trial only where the reference stays finite.
+
+        Outputs leave poison behind for those of the next trial.
+        """
+        self._progress.kind = kind
+        oracle, contents = self._weights.oracle, self._contents.of(kind)
+        sets = self._placed.one_slot(contents.get())
+        question = Question(oracle, kind, Given(contents, sets), secrets.randbits(62), self._weights.hint)
+        question.given.write()
+        expected = self._expected(question)
+        if expected is None:
+            return
+        self._contents.note_trial(kind)
+        if oracle.changes_inputs:
+            question.given.write_anew()
+        if contents.large:
+            contents.forget()
+        self._placed.show()
+        self.seen.learn(expected.like, oracle, first_weights=self._weights.index == 0)
+        outputs = self._called(question, expected)
+        self._comparison.known_error.note_trial(expected, kind)
+        expected = self._comparison.known_error.beside(expected, kind)
+        self._hold(outputs, expected, question)
+        del outputs, expected
+        self._candidate.release(poison=True)
+        if contents.large:  # there is room to draw them again now
+            require_memory(question)
+
+    def _expected(self, question: Question) -> Expected | None:
+        """What the reference says; None where a stressed trial is none because it raises or overflows.
+
+        What it fills in as infinite, under a mask, is so in nominal trials too.
+        """
+        inputs = question.given.inputs()
+        if question.kind == "nominal":
+            expected = reference_must_run(question.oracle, inputs, seed=question.seed)
+            self._not_finite = not_finite(expected.like)
+            return expected
+        try:
+            expected = question.oracle.expected(inputs, seed=question.seed)
+        except ReferenceRaised:
+            return None
+        return expected if not_finite(expected.like) <= self._not_finite else None
+
+    def _called(self, question: Question, expected: Expected) -> list[Any]:
+        """The outputs of a call, and in a nominal trial of a second one on the same inputs.
+
+        Not of two where both outputs take much memory, nor of an emulated candidate, which is called again anyway.
+        """
+        large = question.given.contents.large or self.seen.bytes > LARGE_BYTES
+        twice = question.kind == "nominal" and question.oracle.repeats and not large and not self._orders.matter
+        calls = [0, 0] if twice else [0]
+        order = ASCENDING if self._orders.matter else None
+        result = self._candidate.round(calls, seed=question.seed, order=order)
+        self.call_s = result.seconds / result.calls
+        return self._candidate.outputs(list(range(len(calls))), like=expected.like)
+
+    def _hold(self, outputs: list[Any], expected: Expected, question: Question) -> None:
+        """Hold outputs, and what the call left in memory, against all that is expected. Raises WrongAnswer."""
+        given, wrong = question.given, None
+        try:
+            if not given.contents.large:
+                require_memory(question)
+            self._comparison.hold_left(given.sets.arguments(0), expected, question)
+            require_outputs(outputs, given.sets, question.oracle, question.trial)
+            found = self._comparison.hold_all(outputs, expected, question)
+        except WrongAnswer as answer:
+            if not self._orders.matter:
+                raise
+            wrong = answer.verdict
+        if self._orders.matter:
+            self._orders.try_others(expected, question, outputs[0], wrong, call_s=self.call_s)
+        self._comparison.ask_fewer_bits(found, outputs[0], expected, question)

@@ -1,0 +1,129 @@
+"""Verification: which calls of a timed round are verified, and how."""
+
+import math
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from harness.judge.comparison import Comparison
+from harness.judge.failure import SubjectFailed
+from harness.judge.inputs import Given, InputSets
+from harness.judge.oracle import reference_must_run
+from harness.judge.question import Question, require_memory, require_outputs
+from harness.judge.rounds import Side, Written
+from harness.judge.snapshot import rare_places
+from harness.judge.subject import Subject
+from harness.judge.tensors import leaves
+from harness.judge.timing import MIN_ROUNDS
+from harness.judge.weights import Weights
+
+VERIFIED_CALLS = 320
+"""How many random calls are verified in the first ten rounds together, and again each time that the rounds have become
+e times as many: of a round after r others 320 / max(r, 10), besides the last. A candidate that leaves out calls passes
+in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
+MARKED = 3
+"""Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
+UNSTABLE_VERIFIED = 2
+"""Where rounding decides on outputs so many calls of a round, and the last, are asked how rounding may move them, which
+takes long; as many in the rounds of a quick measurement as in ten. The others that are verified are glanced at."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Holds calls of the rounds of one measurement against the reference.
+
+    `sets` are those that the candidate sees. `mostly_one_value` says so of its outputs; `least` is the number of rounds
+    after which the measurement may end; `tight`: both sides have no room in memory beside each other.
+    """
+
+    comparison: Comparison
+    weights: Weights
+    sets: InputSets
+    mostly_one_value: bool = False
+    least: int = MIN_ROUNDS
+    tight: bool = False
+
+    def choose(self, calls: int, rounds: int) -> Iterable[int]:
+        """Which of so many calls to verify: the last one, which unfinished work would miss, and others at random."""
+        others = verified_calls(calls, rounds, self.least)
+        return {calls - 1, *secrets.SystemRandom().sample(range(calls), min(calls, others))}
+
+    def mark(self, side: Side, written: Sequence[Written]) -> frozenset[int]:
+        """Have it looked where outputs are not what they nearly all are, at calls that are drawn before the round.
+
+        Of both sides alike: what is computed for it leaves caches and clocks as it does.
+        """
+        oracle = self.weights.oracle
+        if not self.mostly_one_value or not oracle.repeats:
+            return frozenset()
+        calls = secrets.SystemRandom().sample(range(len(written)), min(MARKED, len(written)))
+        places: dict[int, list[torch.Tensor | None]] = {}
+        for call in calls:
+            of = written[call]
+            inputs = Given(of.contents, side.sets, of.slot).inputs()
+            expected = reference_must_run(oracle, inputs, quick=True)
+            places[call] = [rare_places(leaf) for leaf in leaves(expected.like)]
+            of.contents.forget()
+            del expected, inputs
+        side.subject.look_at(places)
+        return frozenset(calls)
+
+    def verify(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
+        """Hold these calls of a round, which ran under that seed, against the reference.
+
+        Raises WrongAnswer, SubjectFailed, and CannotBeTimed where there is no time left for doubts.
+        """
+        oracle, calls = self.weights.oracle, list(written)
+        left = self._left_in(written) if oracle.changes_inputs else {}
+        outputs = subject.outputs(calls)
+        require_outputs(outputs, self.sets, oracle, "timed")
+        if self.tight:  # what is compared was copied
+            subject.release(trim=True)
+        asked, doubted = secrets.choice(calls), self.doubted(calls)
+        untouched = self.sets.is_apart and self.sets.untouched([of.slot for of in written.values()])
+        for (call, of), output in zip(written.items(), outputs, strict=True):
+            given, glance = Given(of.contents, self.sets, of.slot), call not in doubted
+            question = Question(oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=glance)
+            if not oracle.changes_inputs and not untouched:  # says where
+                require_memory(question)
+            inputs = given.inputs()
+            before = call if oracle.random else 0
+            expected = reference_must_run(oracle, inputs, seed=seed, calls_before=before, quick=True)
+            expected = self.comparison.known_error.beside(expected, of.kind)
+            if call in left:
+                self.comparison.hold_left(left.pop(call), expected, question)
+            found = self.comparison.hold(output, expected, question)
+            if call == asked:
+                self.comparison.ask_fewer_bits(found, output, expected, question)
+            of.contents.forget()
+            del expected, inputs
+
+    def doubted(self, calls: list[int]) -> set[int]:
+        """Those of the verified calls that are asked how rounding moves them, if they are out of tolerance."""
+        most = math.ceil(UNSTABLE_VERIFIED * MIN_ROUNDS / self.least)
+        return {max(calls), *secrets.SystemRandom().sample(calls, min(len(calls), most))}
+
+    def _left_in(self, written: dict[int, Written]) -> dict[int, list[Any]]:
+        """Copies of what calls left in their arguments. On the host nothing of the subject's runs as they are made."""
+        return {
+            call: [
+                value.clone() if isinstance(value, torch.Tensor) else value for value in self.sets.arguments(of.slot)
+            ]
+            for call, of in written.items()
+        }
+
+    def require_intact(self, reference: Side, slots: Sequence[int]) -> None:
+        """Raise where the reference's inputs are not what they were when its round began, and it changes none."""
+        if not self.weights.oracle.changes_inputs and not reference.sets.untouched(slots):
+            raise SubjectFailed("protocol", "the reference's inputs were changed while it was timed")
+
+
+def verified_calls(calls: int, rounds: int, least: int = MIN_ROUNDS) -> int:
+    """How many random calls of a round of so many are verified once so many rounds have been taken.
+
+    `least` is the number of rounds after which a measurement may end.
+    """
+    return min(calls, math.ceil(VERIFIED_CALLS / max(least, rounds)))
