@@ -6,10 +6,12 @@
 
 Every candidate of tests/adversarial is judged under each tier of isolation, once without screening (one at a time,
 timed, the machine compared with what it was before) and once with it (several at a time). Screening decides nothing:
-its verdicts are expected to be the same. A row that stands in the output file for the same source, tier and screening
-is not judged again, so that a run can be done in parts (`--only`) and be broken off. `--as` starts the whole command
-anew where less is allowed. Exit status 1: a cheat was correct and gained by it, a control was refused, a verdict was
-not the one that the file names, or something was left behind.
+its verdicts are expected to be the same; `--screening off` leaves the second pass out. A row that stands in the output
+file for the same source, tier and screening is not judged again, so that a run can be done in parts (`--only`) and be
+broken off; one that met a fault of ours is. `--as` starts the whole command anew where less is allowed.
+
+Exit status 1: a cheat was correct and gained by it, a control was refused, a verdict was not the one that the file
+names, or something was left behind.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import hashlib
 import itertools
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -40,6 +43,8 @@ sys.path.insert(0, str(ROOT))
 from corpus import Entry, read_corpus, reason_of  # noqa: E402  # the repository is found wherever this is started from
 
 from harness.catalog import read_problem  # noqa: E402
+from harness.compile.compiler import compiler_version  # noqa: E402
+from harness.compile.torch_layout import cxx_compiler  # noqa: E402
 from harness.controller import evaluate as evaluation  # noqa: E402
 from harness.controller.engine import Ask, LocalEngine  # noqa: E402
 from harness.controller.session import Build, JudgeSeat, OnPhase, Session, open_session  # noqa: E402
@@ -57,7 +62,7 @@ TIMING_S = 0.0  # ten rounds are taken always
 TIMING_OF_TWINS_S = 0.5
 LARGEST_GAIN = 1.05
 """A cheat gains where even the low end of its speed-up is this many times the high end of its honest twin's."""
-JUDGE_S = 90.0  # what one candidate may keep a judge for; past it the judge is killed and the row says so
+JUDGE_S = 90  # what one candidate may keep a judge for; past it the judge is killed and the row says so
 SEATS_SIDE_BY_SIDE = 4
 WORKLOADS: dict[str, dict[str, int | float]] = {"gelu": {"n": 1 << 24}, "matmul": {"n": 2048}}
 """Sizes on a GPU, by problem, where the sizes of the file are made for a CPU."""
@@ -92,6 +97,7 @@ class Watch:
     def __init__(self, session: Session, *, on_gpu: bool) -> None:
         self._session = session
         self._cache = session.cache.root
+        self._cache.mkdir(parents=True, exist_ok=True)  # or the first judgement that keeps something leaves it behind
         self._nvml: Any = None
         if on_gpu:
             import pynvml
@@ -397,7 +403,9 @@ class Results:
             kept = json.loads(self.path.read_text())
             current = {f"{entry.name} {sha256_of(entry)}" for entry in read_corpus()}
             self.rows = {
-                row["key"]: row for row in kept["rows"] if f"{row['name']} {row['key'].split()[-1]}" in current
+                row["key"]: row
+                for row in kept["rows"]
+                if f"{row['name']} {row['key'].split()[-1]}" in current and row["verdict"] != "infrastructure"
             }
             self.environment, self.layers = kept["environment"], kept["layers"]
 
@@ -417,6 +425,7 @@ class Results:
             return
         about = {
             "date": datetime.now(UTC).date().isoformat(),
+            "machine": machine_in_words(),
             "device": self.device,
             "setting": self.setting,
             "environment": self.environment,
@@ -427,6 +436,12 @@ class Results:
         beside = self.path.with_suffix(".new")
         beside.write_text(text)
         beside.replace(self.path)
+
+
+def machine_in_words() -> str:
+    """The machine's kernel and its C++ compiler, which the environment of a record leaves out."""
+    compiler = compiler_version(cxx_compiler()).partition("\n")[0]
+    return f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}, {compiler}"
 
 
 def settings_for(case: Case) -> Settings:
@@ -458,18 +473,24 @@ def prepared(case: Case, session: Session) -> evaluation.Draft:
 
 
 @contextlib.contextmanager
-def guarded(seat: JudgeSeat) -> Iterator[None]:
-    """A judge that does not come back is killed, which the verdict then says."""
-    done = threading.Event()
+def guarded(seat: JudgeSeat) -> Iterator[OnPhase]:
+    """A judge that does not come back is killed, which the verdict then says.
+
+    It is to be told each phase: waiting for a device that another process is timing on does not count.
+    """
+    done, phases = threading.Event(), [""]
 
     def guard() -> None:
-        while not done.wait(JUDGE_S):  # more than once: a judge that is lost is started anew and asked again
-            if (pid := seat.pid) is not None:
+        spent_s = 0
+        while not done.wait(1.0):
+            spent_s += not phases[-1].startswith("waiting for ")
+            if spent_s > JUDGE_S and (pid := seat.pid) is not None:
                 os.kill(pid, signal.SIGKILL)
+                spent_s = 0  # a judge that is lost is started anew and asked again
 
     threading.Thread(target=guard, daemon=True).start()
     try:
-        yield
+        yield phases.append
     finally:
         done.set()
 
@@ -478,8 +499,21 @@ class GuardedSeat(JudgeSeat):
     """A seat with a guard over its judge, whoever asks."""
 
     def judge(self, job: Job, *, build: Build, on_phase: OnPhase) -> Judgement:
-        with guarded(self):
-            return super().judge(job, build=build, on_phase=on_phase)
+        with guarded(self) as hear:
+
+            def heard(name: str) -> None:
+                hear(name)
+                on_phase(name)
+
+            return super().judge(job, build=build, on_phase=heard)
+
+
+def guard_seats(session: Session, count: int) -> None:
+    """Give a session that has judged nothing yet so many seats with a guard, in place of its own."""
+    device = session.seats[0].device
+    while session.seats:
+        session.seats.pop().close()
+    session.seats.extend(GuardedSeat(session.zygote, device) for _ in range(count))
 
 
 def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[[dict[str, Any]], None]) -> None:
@@ -495,20 +529,16 @@ def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[
         seat.start()  # a judge that was lost is not counted for the candidate that comes after it
         before = watch.look()
         started = time.monotonic()
-        with guarded(seat):
-            evaluated = evaluation.settle_or_record(draft, session=session, seat=seat)
+        evaluated = evaluation.settle_or_record(draft, session=session, seat=seat)
         seconds = time.monotonic() - started
         add(row_of(case, evaluated, left=watch.left_behind(before), seconds=seconds))
 
 
-def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None], seats: int) -> None:
+def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None]) -> None:
     """Judge several at a time. Last and alone come those that would disturb the others, and those that may have been
     disturbed by others, whose verdict is not the expected one.
     """
-    device = session.seats[0].device
-    while session.seats:
-        session.seats.pop().close()
-    session.seats.extend(GuardedSeat(session.zygote, device) for _ in range(seats))
+    seats = len(session.seats)
     quiet = [case for case in cases if case.entry.threat not in ALONE]
     alone = [case for case in cases if case not in quiet]
     with LocalEngine(session) as engine:
@@ -528,12 +558,12 @@ def ask_of(case: Case) -> Ask:
     return Ask(read_submission(case.entry.path), read_problem(case.entry.problem), settings_for(case), noting=True)
 
 
-def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
-    """Judge everything that the results do not have yet."""
+def run(entries: list[Entry], tiers: list[str], passes: list[bool], results: Results) -> None:
+    """Judge everything that the results do not have yet; `passes` are those without (False) and with screening."""
     device = results.device
     seats = SEATS_SIDE_BY_SIDE if device == "cuda" else 1
     twins = {entry.twin for entry in read_corpus()}
-    for wanted, tier in itertools.product((False, True), tiers):
+    for wanted, tier in itertools.product(passes, tiers):
         cases = [
             case
             for entry in entries
@@ -549,10 +579,11 @@ def run(entries: list[Entry], tiers: list[str], results: Results) -> None:
             except SandboxError as error:
                 print(f"! the {tier} tier: {error}", flush=True)
                 continue
+            guard_seats(session, seats if wanted else 1)
             results.environment = session.seats[0].start().environment.model_dump(mode="json")
             results.layers[tier] = layers_of(session, tier)
             if wanted:
-                side_by_side(cases, session, results.add, seats)
+                side_by_side(cases, session, results.add)
             else:
                 with screening(False):
                     one_by_one(cases, session, Watch(session, on_gpu=device == "cuda"), results.add)
@@ -647,6 +678,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--isolation", choices=["full", "basic"], action="append", help="a tier; both where not given")
+    parser.add_argument("--screening", choices=["off", "on"], action="append", help="both where not given")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names, THREATS ids, or parts")
     parser.add_argument("--as", dest="setting", choices=sorted(SETTINGS), help="start anew where less is allowed")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the Markdown of results, judge nothing")
@@ -664,7 +696,8 @@ def main() -> int:
     results = Results(options.output, options.device, setting=options.setting or "")
     results.load()
     started = time.monotonic()
-    run(entries, options.isolation or ["full", "basic"], results)
+    passes = [wanted == "on" for wanted in options.screening or ["off", "on"]]
+    run(entries, options.isolation or ["full", "basic"], passes, results)
     results.write()
     rows = list(results.rows.values())
     bad = [(row, complaint) for row in rows for complaint in complaints(row)]

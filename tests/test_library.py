@@ -334,3 +334,13 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("correct\n", "")
+
+
+def test_a_script_that_closes_nothing_ends_though_it_had_deadlines(tmp_path: Path) -> None:
+    script = f"""
+from harness import Evaluator, Settings
+evaluator = Evaluator(device="cpu", settings=Settings(timing="none"))
+print(evaluator.evaluate({RIGHT!r}, {PROBLEM!r}, deadline_s=100).verdict.kind)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("correct\n", "")
