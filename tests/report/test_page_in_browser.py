@@ -305,6 +305,20 @@ def test_hostile_text_is_text(open_page: OpenPage, make_record: MakeRecord) -> N
     assert page.complaints() == []
 
 
+def test_details_that_are_opened_before_the_last_are_seen_to_close_stay(
+    open_page: OpenPage, records: list[Record]
+) -> None:
+    page = open_page(records)
+    page.open(0)
+    page.run(
+        "document.querySelector('#detail').close(); document.querySelector('#submissions-body tbody .open').click()"
+    )
+    page.driver.execute_async_script("setTimeout(arguments[0], 200)")  # the event comes meanwhile
+    page.wait("document.querySelector('#detail-body section') !== null")
+    assert page.run("return document.querySelector('#detail').open")
+    assert "submission=" in page.run("return location.hash")
+
+
 def test_previous_and_next_go_through_the_rows_as_they_are_sorted(open_page: OpenPage, records: list[Record]) -> None:
     page = open_page(records)
     page.one("#submissions-body thead th:nth-child(5) button").click()

@@ -5,6 +5,7 @@ let current = { submission: -1, list: [] };
 
 function makeDetail() {
   dialog.addEventListener("close", () => {
+    if (dialog.open) return; // the event comes later than the end it tells of, and another may be open by then
     for (const canvas of dialog.querySelectorAll("canvas")) erase(canvas);
     byId("detail-body").replaceChildren();
     current = { submission: -1, list: [] };

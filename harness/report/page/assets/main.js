@@ -122,7 +122,7 @@ function followAddress(address) {
   const named = PLACE_OF_ID.get(new URLSearchParams(address.slice(1)).get("submission"));
   const numbered = /^#submission-(\d+)$/.exec(address);
   const place = named ?? (numbered ? Number(numbered[1]) : -1);
-  if (place >= 0 && place < TOTAL && place !== current.submission) openDetail(place);
+  if (place >= 0 && place < TOTAL && (place !== current.submission || !dialog.open)) openDetail(place);
 }
 
 const address = location.hash; // what is drawn first writes its own
