@@ -8,13 +8,11 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from harness.controller.evaluate import Draft, Evaluated, confirmed, examine, settle_or_record, stock_draft
+from harness.controller.evaluate import Draft, Evaluated, confirmed, examine, no_end, settle_or_record, stock_draft
 from harness.controller.session import JudgeSeat, OnPhase, Session
-from harness.errors import GivenUpError, HarnessError, InputError, MachineError
-from harness.schema import Candidate, Failed, Problem, Record, Submission
+from harness.errors import GivenUpError, HarnessError, InputError
+from harness.schema import Candidate, Problem, Record, Submission
 from harness.settings import Settings
-
-_SAYS_NOTHING = frozenset({"timeout", "out-of-memory"})
 
 
 def confirm(
@@ -69,9 +67,7 @@ def _settle_audit(
     stays unconfirmed and `fault` says why.
     """
     by_stock = settle_or_record(stock, session=session, seat=seat, on_phase=on_phase)
-    fault = by_stock.fault
-    if isinstance(end := stock.failure, Failed) and end.stage == "build" and end.reason in _SAYS_NOTHING:
-        fault = MachineError(f"stock's build came to no end: {end.detail}")
+    fault = by_stock.fault or no_end(by_stock)
     if fault is not None:
         return replace(fast, fault=fault, unconfirmed=False, told=True)
     return replace(confirmed(fast, by_stock, seconds), unconfirmed=False, told=True)

@@ -51,13 +51,14 @@ from harness.schema import (
     Wrong,
 )
 from harness.schema.build import FAST_TOOLCHAINS, Artifact, AuditChoice, BuildFailure, BuildRequest
-from harness.schema.record import DIFFERED, ToolName
+from harness.schema.record import DIFFERED, UNCONFIRMED, ToolName
 from harness.schema.verdict import Reason
 from harness.settings import Settings
 
 _log = logs.logger("controller")
 V = TypeVar("V", bound=Verdict | None)
 _MAY_BE_THE_ZYGOTES: frozenset[Reason] = frozenset(("crash", "protocol"))
+_SAYS_NOTHING = frozenset[Reason](("timeout", "out-of-memory"))
 _ZYGOTE_S = 0.2
 """Seconds that the end of the process from which workers are forked may take to be seen: they die of it in less."""
 SUBMISSION = "submission.txt"
@@ -290,7 +291,12 @@ def _ask_stock(draft: Draft, *, session: Session, on_phase: OnPhase) -> None:
         if draft.audited and not draft.later:
             draft.stock = stock_draft(draft.submission, draft.problem, draft.settings, session=session)
             with draft.phase("confirm", on_phase):
-                examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
+                try:
+                    examine(draft.stock, session=session, on_phase=_all_as("confirm", on_phase))
+                except GivenUpError:
+                    raise
+                except HarnessError as error:
+                    draft.stock.fault = error
 
 
 def _needs_more(candidate: Candidate) -> Failed | None:
@@ -339,8 +345,38 @@ def settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase
     if draft.stock is None:
         return evaluated
     with draft.phase("confirm", on_phase):
-        by_stock = _settle(draft.stock, session=session, seat=seat, on_phase=_all_as("confirm", on_phase))
-    return confirmed(evaluated, by_stock, draft.phases_s["confirm"])
+        by_stock = _by_stock(draft.stock, session=session, seat=seat, on_phase=_all_as("confirm", on_phase))
+    seconds = draft.phases_s["confirm"]
+    if isinstance(by_stock, HarnessError):
+        return _unconfirmed(evaluated, by_stock, seconds)
+    return confirmed(evaluated, by_stock, seconds)
+
+
+def _by_stock(stock: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhase) -> Evaluated | HarnessError:
+    """What comes of stock's build; of a sample why it says nothing, if so. Else it raises as `_settle` does."""
+    sampled = stock.settings.audit == "sample"
+    try:
+        found = _settle(stock, session=session, seat=seat, on_phase=on_phase)
+    except HarnessError as fault:
+        if not sampled or isinstance(fault, GivenUpError):
+            raise
+        return fault
+    return (no_end(found) if sampled else None) or found
+
+
+def no_end(by_stock: Evaluated) -> MachineError | None:
+    """What is wrong where stock's build was ended for want of time or memory: that says nothing of the candidate."""
+    end = by_stock.record.verdict
+    if not isinstance(end, Failed) or end.stage != "build" or end.reason not in _SAYS_NOTHING:
+        return None
+    return MachineError(f"stock's build came to no end: {end.detail}")
+
+
+def _unconfirmed(fast: Evaluated, why: HarnessError, seconds: float) -> Evaluated:
+    """A verdict that stock was asked about in vain, with a flag that says so."""
+    flags = (*fast.record.flags, Flag(rule=UNCONFIRMED, severity="info", detail=f"stock gave no word: {why}"[:500]))
+    phases_s = {**fast.record.phases_s, "confirm": seconds}
+    return replace(fast, record=fast.record.model_copy(update={"flags": flags, "phases_s": phases_s}))
 
 
 def _all_as(name: str, on_phase: OnPhase) -> OnPhase:

@@ -224,6 +224,8 @@ class Environment(Frozen):
 
 DIFFERED = "fast-build-differed"
 """The flag of a record whose verdict over a fast build was another than over stock's, which stands in its place."""
+UNCONFIRMED = "fast-build-unconfirmed"
+"""The flag of a record about which stock was asked in vain: its build came to no end, or the machine failed."""
 
 
 class Summary(Frozen):

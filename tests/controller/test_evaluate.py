@@ -35,7 +35,7 @@ from harness.schema import (
 )
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.flag import Flag
-from harness.schema.record import Profile, Roofline
+from harness.schema.record import UNCONFIRMED, Profile, Roofline
 from harness.settings import Settings
 
 PYTORCH = (
@@ -412,6 +412,53 @@ def test_where_stock_disagrees_its_verdict_stands_and_the_record_says_so(both_wa
     assert (record.verdict, record.confirmed, record.timing) == (REFUSED, "stock", None)
     (flag,) = [flag for flag in record.flags if flag.rule == "fast-build-differed"]
     assert flag.detail == "built fast it was correct; built by stock it is failed (compile), which stands"
+
+
+ENDED = Failed(stage="build", reason="timeout", detail="the compiler was stopped after 60 s")
+
+
+def ended(reason="timeout"):
+    failure = ENDED.model_copy(update={"reason": reason})
+    return Preparation(builds=(), notes=(), build_log="", failure=failure)
+
+
+@pytest.mark.parametrize("reason", ["timeout", "out-of-memory"])
+def test_where_stock_s_build_of_a_sample_comes_to_no_end_the_verdict_stays_and_a_flag_says_so(
+    both_ways, submission, problem, monkeypatch, reason
+):
+    monkeypatch.setattr(page, "ONE_IN", 1)
+    session = both_ways(JUDGEMENT, stock=ended(reason), audit="sample")
+    record = evaluate(submission(CUDA), problem(), session=session).record
+    assert (record.verdict, record.confirmed, record.timing) == (JUDGEMENT.verdict, "none", TIMING)
+    (flag,) = [flag for flag in record.flags if flag.rule == UNCONFIRMED]
+    assert (flag.severity, flag.detail) == ("info", f"stock gave no word: stock's build came to no end: {ENDED.detail}")
+
+
+def test_a_build_by_stock_that_ends_for_want_of_time_on_the_device_s_worker_says_nothing_of_a_sample_either(
+    both_ways, submission, problem, monkeypatch
+):
+    monkeypatch.setattr(page, "ONE_IN", 1)
+    session = both_ways(JUDGEMENT, JUDGEMENT.model_copy(update={"verdict": ENDED}), audit="sample")
+    record = evaluate(submission(CUDA), problem(), session=session).record
+    assert (record.verdict, record.confirmed) == (JUDGEMENT.verdict, "none")
+
+
+def test_a_machine_that_fails_stock_s_half_of_a_sample_leaves_the_verdict_and_says_so(
+    both_ways, submission, problem, monkeypatch
+):
+    monkeypatch.setattr(page, "ONE_IN", 1)
+    record = evaluate(
+        submission(CUDA), problem(), session=both_ways(JUDGEMENT, DeviceError("lost"), audit="sample")
+    ).record
+    assert (record.verdict, record.confirmed) == (JUDGEMENT.verdict, "none")
+    assert [flag.detail for flag in record.flags if flag.rule == UNCONFIRMED] == ["stock gave no word: lost"]
+
+
+def test_where_all_are_asked_about_a_build_by_stock_that_comes_to_no_end_is_the_verdict(both_ways, submission, problem):
+    record = evaluate(submission(CUDA), problem(), session=both_ways(JUDGEMENT, stock=ended())).record
+    assert (record.verdict, record.confirmed) == (ENDED, "stock")
+    with pytest.raises(DeviceError):  # nothing is told before stock's word
+        evaluate(submission(CUDA), problem(), session=both_ways(JUDGEMENT, DeviceError("lost")))
 
 
 def test_an_import_that_fails_over_a_fast_build_is_asked_of_stock_too(both_ways, submission, problem):
