@@ -41,7 +41,11 @@ that moves by a tenth of the median is taken to move by all of it."""
 WIDEST = 2.0
 """And by no more than so many times what any element of the output moved."""
 ILL = 10.0
-"""An element counts as moved where `FACTOR` times its move is more than so many tolerances."""
+"""An element counts as moved where `FACTOR` times its move is more than so many tolerances, or where it jumps: a step
+is no larger for more units of rounding."""
+STILL, OFTEN = 1 / 128, 2
+"""An element jumps where a sample puts it out of tolerance and `OFTEN` or more leave it within `STILL` tolerances.
+Where noise is of one size and puts it out of tolerance, two samples of eight lie so near in about 1 case of 200."""
 MISSED = 3.0
 """Elements that none of n samples moved, and another would: Good's estimate (Biometrika 40, 1953) is the number that
 exactly one of them moved, over n. So many times as many are forgiven at most, where they are what `FAR` samples say."""
@@ -241,8 +245,8 @@ class Movable:
         some: list[torch.Tensor] = []
         for _, (written, want, *others) in self._pieces(like, exact, limit):
             want = want.to(precision)
-            moves, alone = self.moves(want, [written, *others])
-            hit = self._counts(moves, want)
+            moves, alone, jumps = self.moves(want, [written, *others])
+            hit = self._counts(moves, want, jumps)
             lost = hit & (FACTOR * moves > LOST * (want.abs() + self.mean))
             for sample in (written, *others):
                 apart = (sample.to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
@@ -260,26 +264,36 @@ class Movable:
     ) -> Iterator[tuple[int, tuple[torch.Tensor, ...]]]:
         return pieces(like, exact, *(value for value, _ in self.others), limit=limit)
 
-    def moves(self, want: torch.Tensor, samples: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of a piece: how far one unit moves each element at most, and whether one sample alone moved it so far."""
-        most, second = torch.zeros_like(want), torch.zeros_like(want)
+    def moves(
+        self, want: torch.Tensor, samples: Sequence[torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Of a piece: how far one unit moves each element at most, whether one sample alone did so, and which jump."""
+        most, second, furthest = (torch.zeros_like(want) for _ in range(3))
+        still = torch.zeros_like(want, dtype=torch.int8)
+        tolerance = self._tolerance(want)
         for sample, units in zip(samples, self.units, strict=True):
             value = sample.to(want.dtype)
-            apart = (value - want).abs_().div_(units)
             same = (value == want) | (value.isnan() & want.isnan())
-            apart = apart.masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+            apart = (value - want).abs_().masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+            still += apart <= tolerance * STILL
+            furthest = torch.maximum(furthest, apart)
+            apart.div_(units)
             second = torch.maximum(second, torch.minimum(most, apart))
             most = torch.maximum(most, apart)
-        return most, most > FACTOR * second
+        return most, most > FACTOR * second, (furthest > tolerance) & (still >= OFTEN)
 
-    def _counts(self, moves: torch.Tensor, want: torch.Tensor) -> torch.Tensor:
+    def _tolerance(self, want: torch.Tensor) -> torch.Tensor:
+        """What each element of a piece may be off by, but for the reference's own error."""
+        return want.abs().add_(self.mean).mul_(self.rtol)
+
+    def _counts(self, moves: torch.Tensor, want: torch.Tensor, jumps: torch.Tensor) -> torch.Tensor:
         """Which elements count as moved."""
-        return FACTOR * moves > ILL * self.rtol * (want.abs() + self.mean)
+        return jumps | (FACTOR * moves > ILL * self._tolerance(want))
 
     def allowance(self, want: torch.Tensor, samples: Sequence[torch.Tensor]) -> torch.Tensor:
         """What is added to the tolerance of each element of a piece: 0 where rounding does not move it."""
-        moves, _ = self.moves(want, samples)
-        still = ~self._counts(moves, want)
+        moves, _, jumps = self.moves(want, samples)
+        still = ~self._counts(moves, want, jumps)
         unknown = moves.isposinf()
         least = (moves * CHANCE).clamp_max_(self.typical)
         allowed = torch.maximum(moves, least).mul_(FACTOR).clamp_max_(WIDEST * self.widest)

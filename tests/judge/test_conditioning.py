@@ -378,6 +378,35 @@ def test_the_share_that_is_lost_counts_elements_that_move_by_their_own_size():
     assert movable.share == 0.3
 
 
+def steps(units: float, moved: int):
+    """1,000 values of 2, and eight samples of which so many are a step of four tolerances off at the first value."""
+    exact = torch.full((1000,), 2.0, dtype=torch.float64)
+    samples = [exact.clone() for _ in range(8)]
+    for sample in samples[:moved]:
+        sample[0] += 4 * 1e-4 * (2 + 2)
+    return exact, tuple(Other(sample, units) for sample in samples)
+
+
+@pytest.mark.parametrize("moved", [1, 3, 6])
+def test_a_step_of_a_few_tolerances_is_one_however_many_units_of_rounding_it_took(moved):
+    exact, others = steps(4.0, moved)
+    expected = Expected(exact.float(), exact, others=others)
+    actual = exact.float()
+    actual[0] = others[0].outputs[0]
+    assert isinstance(compare(actual, expected), Agreement)
+    actual[1] = others[0].outputs[0]  # which no sample moved
+    assert isinstance(compare(actual, expected), Disagreement)
+
+
+def test_noise_of_one_size_is_no_step():
+    exact = torch.full((1000,), 2.0, dtype=torch.float64)
+    noise = torch.Generator().manual_seed(0)
+    others = tuple(Other(exact + 4e-4 * torch.randn(1000, generator=noise, dtype=torch.float64), 4.0) for _ in range(7))
+    movable = Movable(1e-4, 2.0, tuple((other.outputs, other.units) for other in others))
+    _, _, jumps = movable.moves(exact, [exact + 1e-4, *(other.outputs for other in others)])
+    assert int(jumps.sum()) < 20
+
+
 WELL_CONDITIONED = {
     "a tenth of a per cent": lambda x, w, book: x @ w * 1.001,
     "bfloat16": lambda x, w, book: (x.bfloat16() @ w.bfloat16()).float(),
