@@ -18,7 +18,15 @@ from harness.cache_folder import cache_folder
 from harness.catalog.hub import hub_cache
 from harness.compile import ArtifactCache, Builder, GoOn, endless, find_torch, to_candidate_lines
 from harness.controller.holder import Holder
-from harness.errors import DeviceError, GivenUpError, HarnessError, InputError, MachineError, SandboxError
+from harness.errors import (
+    DeviceError,
+    GivenUpError,
+    HarnessError,
+    InputError,
+    MachineError,
+    ProtocolError,
+    SandboxError,
+)
 from harness.judge.jobs import (
     FROM_JUDGE,
     BuildDone,
@@ -194,6 +202,9 @@ class JudgeSeat:
                 answer = self._converse(channel, job, build, on_phase)
             except Closed:
                 raise JudgeLost(self._how_it_ended()) from None
+            except ProtocolError as error:  # what a candidate has said or built may be more than a frame holds
+                self.close()
+                raise JudgeLost(f"the conversation about it broke off: {error}") from error
             except BaseException:
                 self.close()
                 raise

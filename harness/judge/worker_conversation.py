@@ -184,7 +184,9 @@ class Conversation:
         if self._builds_s > MAX_BUILDS_S:
             detail = f"its builds took more than {MAX_BUILDS_S:g} s together"
             raise SubjectFailed("timeout", detail, self._end().log)
-        if len(message.model_dump_json()) > _LONGEST_REQUEST:  # with its defaults it may be longer than it came
+        if (
+            len(message.model_dump_json().encode()) > _LONGEST_REQUEST
+        ):  # with its defaults it may be longer than it came
             raise SubjectFailed("protocol", "asked for a build of more text than can be passed on", self._end().log)
         started = time.monotonic()
         outcome = self._build(message.request)

@@ -2,9 +2,19 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+MOST_SAID = 4_000
+"""Characters of one sentence that a record keeps. What a candidate has said may quote megabytes of its text."""
+
+
+def _cut(value: object) -> object:
+    return f"{value[:MOST_SAID]} …" if isinstance(value, str) and len(value) > MOST_SAID + 2 else value
+
+
+Said = Annotated[str, BeforeValidator(_cut)]
+"""A sentence about a candidate, cut after `MOST_SAID` characters: records and frames are bounded."""
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 """A whole number that columns of 64 bits hold: JSON has larger ones."""
 

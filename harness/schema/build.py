@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Sha256
+from harness.schema.base import Frozen, Said, Sha256
 
 DEVICE_KIND = "^[a-z0-9-]{1,32}$"
 DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
@@ -64,7 +64,7 @@ class Artifact(Frozen):
     seconds: float
     cpu_seconds: float
     log: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Said, ...] = ()
 
 
 FAST_TOOLCHAINS = frozenset({"slim", "emulated"})
@@ -83,7 +83,7 @@ class BuildFailure(Frozen):
     """
 
     reason: BuildReason
-    detail: str
+    detail: Said
     log: str
     toolchain: str
     seconds: float = 0.0

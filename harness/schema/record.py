@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen
+from harness.schema.base import Frozen, Said
 from harness.schema.build import DeviceKind
 from harness.schema.flag import Flag
 from harness.schema.problem import ProblemRef
@@ -181,12 +181,12 @@ class Device(Frozen):
 class BuildSummary(Frozen):
     """How an extension of the candidate was built, or by which rule it was `decided` that stock would refuse it too."""
 
-    name: str
+    name: Said
     toolchain: str
     cached: bool
     seconds: float
     cpu_seconds: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Said, ...] = ()
     decided: str = ""
 
 

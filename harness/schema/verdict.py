@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen
+from harness.schema.base import Frozen, Said
 
 Stage = Literal["extract", "screen", "build", "load", "run", "time"]
 PAST_BUILD: frozenset[Stage] = frozenset({"load", "run", "time"})
@@ -106,7 +106,7 @@ class Failed(Frozen):
     kind: Literal["failed"] = "failed"
     stage: Stage
     reason: Reason
-    detail: str
+    detail: Said
     log: str = ""
 
 

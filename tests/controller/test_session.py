@@ -242,6 +242,20 @@ def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, j
     assert told(one, job) == JUDGEMENT
 
 
+def test_an_answer_that_no_frame_holds_loses_the_judge_and_not_the_session(seat, job):
+    def asking(channel: Channel) -> None:
+        asked = channel.receive(TO_JUDGE)
+        channel.send(BuildWanted(request=BuildRequest(name="large"), job=asked.id))
+        with pytest.raises(Closed):
+            channel.receive(TO_JUDGE)
+
+    one = seat(asking, judging)
+    large = FAILURE.model_copy(update={"log": "x" * (17 << 20)})
+    with pytest.raises(JudgeLost, match="over the wire's limit"):
+        one.judge(job, build=lambda request: large, on_phase=lambda name: None)
+    assert told(one, job) == JUDGEMENT
+
+
 @pytest.mark.parametrize(
     ("said", "lost", "kind"),
     [

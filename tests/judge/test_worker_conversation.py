@@ -369,6 +369,13 @@ def test_a_build_request_that_is_too_long_to_be_passed_on_is_refused(stage, monk
     assert one.worker.killed
 
 
+def test_a_build_request_is_as_long_as_its_bytes(stage, monkeypatch):
+    monkeypatch.setattr("harness.judge.worker_conversation._LONGEST_REQUEST", 2000)
+    one = stage()
+    one.theirs.send(Build(request=BuildRequest(name="long", cpp_sources=("\N{SNOWMAN}" * 1000,))))
+    assert (one.failure().reason, one.requests) == ("protocol", [])
+
+
 def test_what_a_worker_says_of_a_failed_build_is_bounded(stage):
     one = stage()
     loud = FAILURE.model_copy(update={"detail": "x" * 1_000_000, "log": "y" * 3_000_000})

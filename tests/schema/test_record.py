@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.schema import BuildSummary, Failed
+from harness.schema.build import BuildFailure
 from harness.schema.record import SandboxReport
 
 
@@ -15,3 +17,13 @@ from harness.schema.record import SandboxReport
 )
 def test_only_a_layer_that_nothing_stands_in_for_weakens(missing: tuple[str, ...], weakened: bool) -> None:
     assert SandboxReport(missing=missing).weakened == weakened
+
+
+def test_what_a_candidate_had_said_of_its_builds_is_cut_in_failures_and_records() -> None:
+    long = "x" * 20_000_000
+    build = BuildSummary(name=long, toolchain="stock", cached=False, seconds=0, cpu_seconds=0, notes=(long, "short"))
+    failure = BuildFailure(reason="compile", detail=long, log="", toolchain="stock")
+    failed = Failed(stage="build", reason="compile", detail=long)
+    assert all(len(model.model_dump_json()) < 10_000 for model in (build, failure, failed))
+    assert build.notes[1] == "short"
+    assert BuildSummary.model_validate_json(build.model_dump_json()) == build
