@@ -42,8 +42,9 @@ class GuardedAllocator final : public c10::Allocator {
       std::lock_guard<std::mutex> lock(known().mutex);
       known().zones[raw] = {raw + zone, raw + zone + bytes, raw, raw + bytes + 2 * zone};
     }
-    return {raw + zone, raw, &free_one, device};
+    return {raw + zone, raw + zone, &free_one, device};  // torch wants the two equal of memory without a DataPtr
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_one; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
   static c10::Allocator* original() {
     static c10::Allocator* const found = c10::GetDefaultCPUAllocator();
@@ -53,10 +54,16 @@ class GuardedAllocator final : public c10::Allocator {
  private:
   // Multiples of torch's alignment; large tensors are overrun by whole rows.
   static std::size_t zone_of_size(std::size_t bytes) { return bytes < 4096 ? 1024 : 65536; }
-  static void free_one(void* raw) {
+  static void free_one(void* begin) {
+    void* raw = begin;  // unless it was allocated while tensors had no zones
     {
       std::lock_guard<std::mutex> lock(known().mutex);
-      known().zones.erase(static_cast<const char*>(raw));
+      auto& zones = known().zones;
+      const auto after = zones.upper_bound(static_cast<const char*>(begin));
+      if (after != zones.begin() && std::prev(after)->second.begin == begin) {
+        raw = const_cast<char*>(std::prev(after)->first);
+        zones.erase(std::prev(after));
+      }
     }
     original()->raw_deleter()(raw);
   }
