@@ -36,7 +36,8 @@ class Comparison:
     def __init__(
         self, audit: Audit, bench: Bench, tolerance: ToleranceName, *, leave_out: Callable[[str], None]
     ) -> None:
-        time = TimeForDoubts(bench.clock.trim)
+        self._trim = bench.clock.trim
+        self._time = time = TimeForDoubts(self._trim)
         self._tolerance = tolerance
         self._by_tf32 = ByTf32(tolerance, time, on_gpu=bench.device.type == "cuda")
         self._moved = MovedByRounding(tolerance, time, unstable=audit.unstable, leave_out=leave_out)
@@ -78,12 +79,23 @@ class Comparison:
         """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
         found = self.hold(outputs[0], expected, question)
         for again in outputs[1:]:
-            try:
-                self.hold(again, expected, question)
-            except WrongAnswer as wrong:
-                raise WrongAnswer(not_repeatable(wrong.verdict)) from None
+            if same(outputs[0], again):  # of which the same would be said, if there is time to ask it again
+                self.trials += 1
+            else:
+                self._hold_again(again, outputs[0], expected, question)
             self.note_repeated(outputs[0], again)
         return found
+
+    def _hold_again(self, again: Any, first: Any, expected: Expected, question: Question) -> None:
+        """Hold outputs against the reference, and against those of an equal call, which agree with it.
+
+        What the time for doubts no longer tells of these was told of the first, from which they may not be apart then.
+        """
+        try:
+            self.hold(again, expected, question)
+        except WrongAnswer as wrong:
+            if not self._time.is_spent or self.are_apart(first, again):
+                raise WrongAnswer(not_repeatable(wrong.verdict)) from None
 
     def hold_left(self, arguments: list[Any], expected: Expected, question: Question) -> None:
         """Hold what a call left in its arguments against what the reference left there, where it changes them.
@@ -112,6 +124,12 @@ class Comparison:
             return
         if self.fewer_bits.are_told(output, expected, question):
             self._agreement = self._agreement | Agreement(reduced=found.spread)
+
+    def let_go(self, question: Question) -> None:
+        """Give the device back what doubts about a call took, which may be most of what is free there."""
+        if question.otherwise is not None:
+            question.forget()
+            self._trim()
 
     @property
     def by_tf32(self) -> float:

@@ -46,6 +46,10 @@ class Question:
     others: tuple[Other, ...] = ()
     further: tuple[Other, ...] = ()
 
+    def forget(self) -> None:
+        """Let go of the samples, which are many and as large as outputs."""
+        self.otherwise, self.coming, self.others, self.further = None, iter(()), (), ()
+
     @property
     def trial(self) -> str:
         """What a verdict names it."""

@@ -98,6 +98,7 @@ class Trials:
         self._comparison.known_error.note_trial(expected, kind)
         expected = self._comparison.known_error.beside(expected, kind)
         self._hold(outputs, expected, question)
+        self._comparison.let_go(question)
         del outputs, expected
         self._candidate.release(poison=True)
         if contents.large:  # there is room to draw them again now

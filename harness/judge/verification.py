@@ -98,6 +98,7 @@ class Verification:
             found = self.comparison.hold(output, expected, question)
             if call == asked:
                 self.comparison.ask_fewer_bits(found, output, expected, question)
+            self.comparison.let_go(question)
             of.contents.forget()
             del expected, inputs
 

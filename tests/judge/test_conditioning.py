@@ -360,6 +360,25 @@ def test_integers_may_differ_where_samples_do():
     assert isinstance(agreed(actual, exact, other, other), Disagreement)
 
 
+@pytest.mark.parametrize(("value", "is_right"), [(998, True), (1005, True), (42, False), (10_000, False)])
+def test_integers_that_rounding_moves_by_a_few_may_not_be_anything(value, is_right):
+    exact = torch.full((50,), 1000)
+    samples = [exact + step for step in (-3, 1, 0, 2)]
+    actual = torch.full((50,), value)
+    assert isinstance(agreed(actual, exact, *samples), Agreement if is_right else Disagreement)
+    others = tuple(Other(int(sample[0]), 4.0) for sample in samples)
+    assert isinstance(compare(value, Expected(1000, 1000, others=others)), Agreement if is_right else Disagreement)
+
+
+def test_bools_and_words_are_what_some_sample_says():
+    exact, other = torch.tensor([True, True]), torch.tensor([True, False])
+    assert isinstance(agreed(torch.tensor([True, False]), exact, other, exact), Agreement)
+    assert isinstance(agreed(torch.tensor([False, False]), exact, other, exact), Disagreement)
+    others = (Other("cat", 4.0), Other("dog", 4.0))
+    assert isinstance(compare("cat", Expected("dog", "dog", others=others)), Agreement)
+    assert isinstance(compare("cow", Expected("dog", "dog", others=others)), Disagreement)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e6])
 def test_what_no_rounding_explains_is_wrong_where_everything_moves(value):
     exact = torch.randn(200, dtype=torch.float64)
@@ -420,6 +439,20 @@ def test_doubt_helps_nobody_on_a_product(judge_function, name):
     assert (
         judge_function(source("return x @ self.w"), twin(WELL_CONDITIONED[name]), models=True).verdict.kind == "wrong"
     )
+
+
+def test_equal_outputs_of_two_calls_are_told_alike_though_the_time_for_doubts_is_over(judge_function, monkeypatch):
+    """Else an honest candidate was accused of giving two answers to one call."""
+    asked = []
+
+    def after_the_first(self):
+        asked.append(self)
+        return len(asked) > 1
+
+    monkeypatch.setattr("harness.judge.question.TimeForDoubts.is_spent", property(after_the_first))
+    body = "return torch.sign(x @ self.w)"
+    verdict = judge_function(source(body), twin(lambda x, w, book: product(x, w).sign()), models=True).verdict
+    assert getattr(verdict, "reason", "") != "not-repeatable"
 
 
 def told_in_no_time(judge_function, monkeypatch, name, forward):
