@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: threads of several runs that wait awake take each other's cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -20,17 +21,22 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 TESTS = Path(__file__).parent
-FIRST = (
+TIMED = (
     "adversarial/test_honest_candidates.py",
-    "sandbox/test_elsewhere.py",
     "adversarial/test_cheats_on_answers.py",
-    "cli/test_batch.py",
     "adversarial/test_cheats_on_time.py",
-    "judge/test_large_outputs.py",
     "adversarial/test_cheats_on_isolation.py",
+    "controller/test_timing_alone.py",
+)
+"""Files that time candidates nearly all the while. Only one candidate of a machine is timed at a time, so one process
+has them all, and others do what times nothing meanwhile."""
+FIRST = (
+    *TIMED,
+    "sandbox/test_elsewhere.py",
+    "cli/test_batch.py",
+    "judge/test_large_outputs.py",
     "serve/test_process.py",
     "serve/test_faults.py",
-    "controller/test_timing_alone.py",
     "cli/test_generate.py",
     "cli/test_eval.py",
     "test_library.py",
@@ -38,15 +44,27 @@ FIRST = (
     "test_package.py",
     "docs/test_commands.py",
 )
-"""Files that take half a minute and more: in turn such as time candidates, which two processes do one after the other,
-and such as do not. Left for the end one of them would keep one core busy and the other idle. What the pages' commands
-build the demo has built before them."""
+"""Files that take half a minute and more: left for the end one of them would keep one core busy and the other idle.
+What the pages' commands build the demo has built before them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; the others stay in order."""
     places = {TESTS / name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Several processes are given files one by one, and all of TIMED as if they were one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class TimedTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::", 1)[0]
+            return "timed" if file.removeprefix(f"{TESTS.name}/") in TIMED else file
+
+    return TimedTogether(config, log)
 
 
 @pytest.fixture(autouse=True)
