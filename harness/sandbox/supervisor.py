@@ -24,7 +24,7 @@ from types import FrameType
 from typing import NoReturn
 
 from harness.errors import SandboxError
-from harness.sandbox import channel, host, linux, processes, root
+from harness.sandbox import channel, descriptors, host, linux, processes, root
 from harness.sandbox.birth import Newborn, describe, resolve
 from harness.sandbox.cgroup import Group, Groups
 from harness.sandbox.confine import INSIDE_ID, Plan, be_killed_first
@@ -158,7 +158,7 @@ class Supervisor:
             self._report.send(_GO)
         confinement = self._hear_of_confinement(in_namespaces)
         if self._policy is not None:
-            self._watchdog = Watchdog(self._policy.limits, self._scratch, self._group)
+            self._watchdog = Watchdog(self._policy.limits, self._scratch, self._group, self._is_called)
         self._report.send(_GO)
         group = str(self._group.path) if self._group is not None else None
         started = Started(pid=self._pid, confinement=confinement, group=group)
@@ -304,6 +304,10 @@ class Supervisor:
         self._kill_everything()
         self._drain_for_good()
         return Ended(exit=self._exit())
+
+    def _is_called(self) -> bool:
+        """Whether the owner has said something, or is gone, or we are to end. A worker can bring about none of that."""
+        return self._terminated or descriptors.readable(self._control.fileno(), 0)
 
     def _hear_owner(self) -> None:
         heard = channel.receive(self._control)

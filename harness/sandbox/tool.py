@@ -315,7 +315,8 @@ class _Room:
         """Whether there is more in it, at this look or one before, or the caller waits no more."""
         if self._most_bytes is not None and time.monotonic() >= self._next:
             self._next = time.monotonic() + _ROOM_EVERY_S
-            self.exceeded |= bytes_below(str(self._folder)) > self._most_bytes
+            found = bytes_below(str(self._folder), self._most_bytes, lambda: self.stopped)
+            self.exceeded |= found > self._most_bytes
         return self.exceeded or self.stopped
 
     @property

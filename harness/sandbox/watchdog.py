@@ -4,7 +4,10 @@ import contextlib
 import errno
 import math
 import os
+import stat
 import time
+from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
 
 from harness.sandbox import descriptors, processes
 from harness.sandbox.cgroup import Group
@@ -17,11 +20,20 @@ WATCH_SHARE = 0.05  # of one core, at most, goes into watching
 _SCRATCH_EVERY_S = _MAPPED_EVERY_S = 1.0
 _GROWN_SHARE = 1 / 16
 """Shared memory of the whole machine that grew by so much of a worker's limit has its mappings looked through at once:
-writing a gigabyte takes longer than the look."""
+writing a gigabyte takes longer than the look. So with the scratch folder, where its disk has so much less free."""
 _BLOCK_BYTES, _SECTOR_BYTES = 4096, 512
-_NOT_LOOKED_INTO = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
+_PATH_BYTES = 4096  # the most that the kernel takes, with the zero at its end
+_MOST_ENTRIES = 200_000
+"""More files than these are too much, whatever they take, a folder counting twice: looking at them takes 2 seconds."""
+_STEPS_BETWEEN_CALLS = 1000
+_NOT_LOOKED_INTO = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EMFILE)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _COUNTING_S = 1.0
 _EXACT_EVERY_S = 1.0
+
+
+def _never() -> bool:
+    return False
 
 
 def uncounted() -> str:
@@ -37,9 +49,13 @@ class Watchdog:
     processes have mapped, and what lies in the files in memory that they hold or map, in pages that are mapped or not.
     Not counted then (`uncounted`): what the kernel keeps for pipes, sockets and page tables, and memfds that are on
     their way in a socket.
+
+    `called` says whether the supervisor is wanted meanwhile: a long look at the scratch folder is then left undone.
     """
 
-    def __init__(self, limits: Limits, scratch: str | None, group: Group | None = None) -> None:
+    def __init__(
+        self, limits: Limits, scratch: str | None, group: Group | None = None, called: Callable[[], bool] = _never
+    ) -> None:
         self.peak_bytes = 0
         self.cpu_s = 0.0
         self._limits = limits
@@ -47,6 +63,8 @@ class Watchdog:
         self._scratch = scratch
         self._scratch_device = os.stat(scratch).st_dev if scratch is not None else None
         self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
+        self._called = called
+        self._free_bytes = _free_bytes(scratch) if scratch is not None else 0  # at most, since the folder was looked at
         self._mapped = Mapped()
         self._mapped_next = time.monotonic() + _MAPPED_EVERY_S
         self._least = self._last = processes.shared_of_machine()  # ever, and since the mappings were looked through
@@ -201,56 +219,136 @@ class Watchdog:
         return rest + sum(known.values()) + max(seen, self._hidden(known))
 
     def _scratch_is_full(self) -> bool:
-        """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time."""
-        if self._scratch is None or time.monotonic() < self._scratch_next:
+        """In the basic tier, where no tmpfs bounds it, the scratch folder is measured from time to time.
+
+        At once where its disk has less free than before: a worker may take all of it for a moment. Others who write
+        there have it measured as well, and that is all.
+        """
+        if self._scratch is None:
+            return False
+        free = _free_bytes(self._scratch)
+        self._free_bytes = max(self._free_bytes, free)
+        fallen = self._free_bytes - free >= self._limits.scratch_bytes * _GROWN_SHARE
+        if not fallen and time.monotonic() < self._scratch_next:
             return False
         started = time.monotonic()
         _, removed, _ = self._held(self._used(), mapped=True)
-        total = bytes_below(self._scratch) + sum(removed.values())
+        held = sum(removed.values())
+        total = held + bytes_below(self._scratch, self._limits.scratch_bytes - held, self._called)
         now = time.monotonic()
+        if total <= self._limits.scratch_bytes and self._called():
+            return False  # and what was seen says nothing: the next look begins anew
+        self._free_bytes = free
         self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / WATCH_SHARE)
         return total > self._limits.scratch_bytes
 
 
-def bytes_below(folder: str) -> float:
-    """What a folder takes on the disk, with a block for every file, however empty. No recursion: it may be deep.
+def _free_bytes(folder: str) -> int:
+    """What is free on the disk that a folder lies on; nothing where that cannot be told, which has it looked at."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return 0
+    return disk.f_bfree * disk.f_frsize
+
+
+def bytes_below(folder: str, most_bytes: float = math.inf, stop: Callable[[], bool] = _never) -> float:
+    """What a folder takes on the disk, with a block for every file and folder, however empty.
 
     Infinite where something in it may not be looked into, also after its rights were mended, or lies deeper than the
-    kernel takes a path: what hides there is not counted. What is removed meanwhile counts nothing.
+    kernel takes a path: what hides there is not counted. Infinite too where there are more files and folders than
+    anybody needs. What is removed or replaced meanwhile counts nothing. No link is followed, whoever puts it there and
+    when. Counting ends where it is more than `most_bytes`, and where `stop` says so, with what there is until then.
     """
     total = 0
-    folders = [folder]
-    while folders:
-        path = folders.pop()
-        try:
-            try:
-                total += _bytes_in(path, folders)
-            except PermissionError:
-                _open_to_us(path)
-                total += _bytes_in(path, folders)
-        except OSError as error:
-            if error.errno in _NOT_LOOKED_INTO:
-                return math.inf
+    try:
+        with contextlib.closing(_sizes_below(folder)) as sizes:
+            for step, size in enumerate(sizes, 1):
+                total += size
+                if step > _MOST_ENTRIES:
+                    return math.inf
+                if total > most_bytes or (not step % _STEPS_BETWEEN_CALLS and stop()):
+                    break
+    except OSError:
+        return math.inf
     return total
 
 
-def _bytes_in(folder: str, folders: list[str]) -> int:
-    """What lies right in a folder; those in it are added to `folders`. Raises OSError."""
-    total = 0
-    with os.scandir(folder) as entries:
+class _Level(NamedTuple):
+    """A folder that is open, those in it that are still to be entered, and how long its path is, the zero included."""
+
+    fd: int | None
+    folders: list[str]
+    path_bytes: int
+
+
+def _sizes_below(folder: str) -> Generator[int, None, None]:
+    """What each file and folder below one takes, and 0 for each that is entered: that takes time as well.
+
+    By descriptors, each opened in the one above it, so that whatever is moved or replaced meanwhile, nothing but
+    folders from below this one is entered, and depth costs no more than width. The folders on the way down are open all
+    at once; the length of a path bounds them. Raises OSError where something may not be looked into.
+    """
+    levels = [_Level(None, [folder], 0)]
+    try:
+        while levels:
+            above = levels[-1]
+            if not above.folders:
+                _close(levels.pop())
+                continue
+            name = above.folders.pop()
+            try:
+                levels.append(_entered(name, above))
+                yield 0
+                yield from _sizes_in(levels[-1])
+            except OSError as error:
+                if error.errno in _NOT_LOOKED_INTO:
+                    raise
+    finally:
+        for level in levels:
+            _close(level)
+
+
+def _close(level: _Level) -> None:
+    if level.fd is not None:
+        os.close(level.fd)
+
+
+def _entered(name: str, above: _Level) -> _Level:
+    """A folder, opened where it lies. Only the first, which is ours, may be reached by links. Raises OSError."""
+    path_bytes = above.path_bytes + len(os.fsencode(name)) + 1
+    if path_bytes > _PATH_BYTES:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
+    flags = _FOLDER if above.fd is None else _FOLDER | os.O_NOFOLLOW
+    try:
+        fd = os.open(name, flags, dir_fd=above.fd)
+    except PermissionError:
+        _open_to_us(name, above.fd)
+        fd = os.open(name, flags, dir_fd=above.fd)
+    return _Level(fd, [], path_bytes)
+
+
+def _sizes_in(level: _Level) -> Iterator[int]:
+    """What each file and folder right in one takes; the folders are added to it. Raises OSError."""
+    assert level.fd is not None
+    with os.scandir(level.fd) as entries:
         for entry in entries:
             with contextlib.suppress(FileNotFoundError):
-                total += max(_BLOCK_BYTES, entry.stat(follow_symlinks=False).st_blocks * _SECTOR_BYTES)
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-    return total
+                try:
+                    found = entry.stat(follow_symlinks=False)
+                except PermissionError:  # it may be listed, and what is in it may not be looked at
+                    os.chmod(level.fd, stat.S_IRWXU)
+                    found = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(found.st_mode):
+                    level.folders.append(entry.name)
+                yield max(_BLOCK_BYTES, found.st_blocks * _SECTOR_BYTES)
 
 
-def _open_to_us(folder: str) -> None:
+def _open_to_us(name: str, above: int | None = None) -> None:
     """Give its owner all rights to a folder, where we are that. By a descriptor: it may be made a link meanwhile."""
     with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
         try:
-            os.chmod(f"/proc/self/fd/{fd}", 0o700)
+            os.chmod(f"/proc/self/fd/{fd}", stat.S_IRWXU)
         finally:
             os.close(fd)

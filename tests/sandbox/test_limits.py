@@ -3,13 +3,14 @@
 import math
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.sandbox import Isolation, Limits, Policy, Zygote, host, mapped
+from harness.sandbox import Isolation, Limits, Policy, Zygote, host, mapped, watchdog
 from harness.sandbox.selftest import running
 from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.watchdog import _open_to_us, bytes_below
@@ -475,15 +476,15 @@ def test_what_is_removed_as_it_is_counted_is_nothing(open_folder: Path, monkeypa
     for name in "ab":
         (open_folder / name).mkdir()
     (open_folder / "file").write_bytes(b"x" * MIB)
-    scandir = os.scandir
+    opened = os.open
 
-    def removing(path: str):
-        if Path(path) != open_folder and Path(path).exists():
-            os.rmdir(path)
-        return scandir(path)
+    def removing(path: str, flags: int, *, dir_fd: int | None = None) -> int:
+        if dir_fd is not None:
+            os.rmdir(path, dir_fd=dir_fd)
+        return opened(path, flags, dir_fd=dir_fd)
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "scandir", removing)
+        patched.setattr(os, "open", removing)
         assert MIB <= bytes_below(str(open_folder)) < 2 * MIB
     assert bytes_below(str(open_folder / "none")) == 0
 
@@ -498,6 +499,110 @@ def test_no_link_has_the_rights_of_a_folder_elsewhere_changed(open_folder: Path)
         return bytes_below(str(scratch)) < MIB, oct(elsewhere.stat().st_mode & 0o777)
 
     assert as_another_user(count) == "(True, '0o300')"
+
+
+def test_links_in_the_place_of_folders_that_were_listed_are_not_followed(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, scratch = open_folder / "elsewhere", open_folder / "scratch"
+    elsewhere.mkdir()
+    scratch.mkdir()
+    (elsewhere / "file").write_bytes(b"x" * MIB)
+    for number in range(8):
+        (scratch / f"d{number}").mkdir()
+    opened = os.open
+    replaced = []
+
+    def replacing(path: str, flags: int, *, dir_fd: int | None = None) -> int:
+        if dir_fd is not None:
+            os.rmdir(path, dir_fd=dir_fd)
+            os.symlink(elsewhere, path, dir_fd=dir_fd)
+            replaced.append(path)
+        return opened(path, flags, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", replacing)
+        assert bytes_below(str(scratch)) < MIB
+    assert len(replaced) == 8
+
+
+def test_depth_takes_no_more_time_than_width_and_leaves_nothing_open(open_folder: Path) -> None:
+    folder = os.open(open_folder, os.O_RDONLY)
+    for _ in range(1950):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    before, started = len(os.listdir("/proc/self/fd")), time.process_time()
+    assert 1950 * 4096 <= bytes_below(str(open_folder)) < math.inf
+    assert time.process_time() - started < 1
+    assert len(os.listdir("/proc/self/fd")) == before
+    subprocess.run(["rm", "-rf", open_folder / "d"], check=True)  # Python's own minds the depth
+
+
+def test_many_empty_files_and_folders_count_and_counting_ends_at_the_limit(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        (open_folder / f"file{number}").touch()
+        (open_folder / f"folder{number}").mkdir()
+    assert bytes_below(str(open_folder)) == 600 * 4096
+    assert bytes_below(str(open_folder), 100 * 4096) == 101 * 4096
+    monkeypatch.setattr(watchdog, "_MOST_ENTRIES", 901)  # a folder is listed and entered, and the first is entered
+    assert bytes_below(str(open_folder)) == 600 * 4096
+    monkeypatch.setattr(watchdog, "_MOST_ENTRIES", 900)
+    assert bytes_below(str(open_folder)) == math.inf
+
+
+def test_who_is_called_while_counting_counts_no_further(open_folder: Path) -> None:
+    for number in range(1500):
+        (open_folder / f"file{number}").touch()
+    assert bytes_below(str(open_folder), stop=lambda: True) < 1500 * 4096
+    limits = Limits(scratch_bytes=1200 * 4096)
+    called = [True]
+    dog = watchdog.Watchdog(limits, str(open_folder), called=lambda: called[0])
+    dog._scratch_next = 0.0
+    assert not dog._scratch_is_full()
+    called[0] = False
+    assert dog._scratch_is_full()  # at once: the look that was left undone is none
+
+
+def test_a_folder_whose_disk_has_less_free_is_looked_at_at_once(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = 1 << 40
+    monkeypatch.setattr(watchdog, "_free_bytes", lambda _folder: free)
+    dog = watchdog.Watchdog(Limits(scratch_bytes=16 * MIB), str(open_folder))
+    dog._scratch_next = math.inf
+    (open_folder / "file").write_bytes(b"x" * 17 * MIB)
+    free -= MIB - 1
+    assert not dog._scratch_is_full()
+    free += 8 * MIB  # others give some back, and it falls from there
+    assert not dog._scratch_is_full()
+    free -= MIB
+    assert dog._scratch_is_full()
+    dog._scratch_next = math.inf
+    assert not dog._scratch_is_full()  # no less than at the last look
+
+
+def test_disk_that_is_taken_for_a_moment_is_seen(candidate, tier: Isolation) -> None:
+    if tier == "full":
+        pytest.skip("a tmpfs bounds it")
+    ran = candidate(
+        """
+import os, time
+time.sleep(0.2)
+fd = os.open("large", os.O_CREAT | os.O_WRONLY)
+os.posix_fallocate(fd, 0, 256 << 20)
+time.sleep(0.4)
+os.ftruncate(fd, 0)
+time.sleep(30)
+""",
+        limits=Limits(scratch_bytes=64 * MIB, memory_bytes=2048 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "scratch"
 
 
 def test_root_that_may_not_use_files_of_others_gives_a_worker_no_uid_of_its_own(
