@@ -209,12 +209,15 @@ class _Auditor:
     def _fixed_integers(self, inputs: list[Any], again: list[Any]) -> tuple[int, ...]:
         """Inputs of whole numbers that come out alike each time while others do not, as far as they can be changed."""
         alike = [
-            place
-            for place, (one, other) in enumerate(zip(inputs, again, strict=True))
-            if isinstance(one, torch.Tensor) and one.numel() > 1 and not one.is_floating_point() and same(one, other)
+            place for place, (one, other) in enumerate(zip(inputs, again, strict=True)) if _alike_integers(one, other)
         ]
         changed = tuple(
-            place for place in alike if inputs[place].dtype != torch.bool and may_be_permuted(inputs[place])
+            place
+            for place in alike
+            if any(
+                leaf.dtype != torch.bool and may_be_permuted(leaf)
+                for leaf in _alike_integers(inputs[place], again[place])
+            )
         )
         if alike:
             named = ", ".join(str(place) for place in alike)
@@ -271,10 +274,10 @@ class _Auditor:
 
     def _unread(self, unread: Unread) -> None:
         """What is cheap and tells most first."""
-        whole: set[int] = set()
+        whole: set[tuple[int, int]] = set()
         for part in unread.wholes():
-            whole.add(part.place)
-            self._find("unread-input", "warn", f"input {part.place} does not matter to the output")
+            whole.add((part.place, part.leaf))
+            self._find("unread-input", "warn", f"{unread.named(part)} does not matter to the output")
         weights = self._oracle.weights()
         none_matters = bool(weights) and unread.no_weight_matters()
         if none_matters:
@@ -283,9 +286,9 @@ class _Auditor:
             detail = f"{listed(alike)}: of one value each, whatever the seed, so that an answer need not read them"
             self._find("constant-weights", "info", detail)
         for part in unread.halves():
-            if part.place not in whole:
+            if (part.place, part.leaf) not in whole:
                 where = f"elements {part.begin} to {part.end - 1} along dimension {part.dimension}"
-                self._find("unread-input", "warn", f"of input {part.place} {where} do not matter to the output")
+                self._find("unread-input", "warn", f"of {unread.named(part)} {where} do not matter to the output")
         if weights and not none_matters and (names := unread.weights()):
             severity = "warn" if any(is_more_than_a_vector(weights[name]) for name in names) else "info"
             self._find("unread-weights", severity, f"the weights {listed(names)} do not matter to the output")
@@ -371,6 +374,15 @@ class _Flops(OperatorMode):
         if formula is not None:
             self.total += int(formula(*args, **(kwargs or {}), out_val=out))
         return out
+
+
+def _alike_integers(one: Any, other: Any) -> list[torch.Tensor]:
+    """The tensors of whole numbers in an argument that are the same in another draw of it."""
+    return [
+        leaf
+        for leaf, drawn in zip(leaves(one), leaves(other), strict=False)  # of another number where lengths are drawn
+        if leaf.numel() > 1 and not leaf.is_floating_point() and same(leaf, drawn)
+    ]
 
 
 _Answer = Callable[[list[Any], Any], Any]

@@ -26,7 +26,7 @@ from harness.judge.accumulation import (
 )
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.rounding import mixes
-from harness.judge.tensors import leaves, pieces
+from harness.judge.tensors import in_each, leaves, pieces
 
 SCALES = (4.0, 1.0, 4.0, 1.0, 4.0, 4.0, 4.0)
 """Units of rounding that each sample is computed with. What jumps within one unit does so in nearly all of four."""
@@ -197,7 +197,7 @@ def moved(inputs: Sequence[Any], seed: int, units: int) -> list[Any]:
 
     Which it is goes by the value, so that equal ones stay equal; zeros and what is not finite stay.
     """
-    return [_moved(value, seed, units) if isinstance(value, torch.Tensor) else value for value in inputs]
+    return in_each(inputs, lambda value: _moved(value, seed, units))
 
 
 _BITS = {

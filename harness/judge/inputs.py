@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from harness.judge.problem import seed_everything
-from harness.judge.tensors import PIECE, leaves, same_bits, size_of, views
+from harness.judge.tensors import PIECE, in_each, leaves, mapped, same_bits, size_of, views
 from harness.transport.memory import Arena, aligned, element_size, view
 from harness.transport.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
 
@@ -68,28 +68,34 @@ KINDS = {**STRESS, "units": _units}
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     """`inputs` with the values of every floating and complex tensor drawn anew as `kind` says; the rest is kept.
 
-    Of complex ones real and imaginary parts are.
+    Of complex ones real and imaginary parts are. Tensors within lists, tuples and dicts are drawn anew as others are.
     """
     seed_everything(seed)
     change = KINDS[kind]
-    return [
-        _changed(value, change)
-        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()) and value.numel()
-        else value
-        for value in inputs
-    ]
+
+    def drawn(value: torch.Tensor) -> torch.Tensor:
+        holds_values = (value.is_floating_point() or value.is_complex()) and value.numel()
+        return _changed(value, change) if holds_values else value
+
+    return in_each(inputs, drawn)
 
 
 def permuted(inputs: list[Any], seed: int, places: Sequence[int] | None = None) -> list[Any]:
-    """`inputs` with the integers of every tensor in another order, or of those at `places` alone.
+    """`inputs` with the integers of every tensor in another order, or of the arguments at `places` alone.
 
     Ascending ones are kept: they may be offsets, of which an order is asked. Values stay in the range that they had.
+    Of a list, tuple or dict at one of the places all integers are put in another order, and no bools.
     """
     seed_everything(seed)
-    return [
-        _permuted(value) if isinstance(value, torch.Tensor) and (places is None or place in places) else value
-        for place, value in enumerate(inputs)
-    ]
+    if places is None:
+        return in_each(inputs, _permuted)
+    return [_permuted_at(value) if place in places and leaves(value) else value for place, value in enumerate(inputs)]
+
+
+def _permuted_at(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return _permuted(value)
+    return mapped(value, lambda leaf: leaf if leaf.dtype == torch.bool else _permuted(leaf))
 
 
 def may_be_permuted(value: torch.Tensor) -> bool:
@@ -377,4 +383,4 @@ def _moved(value: Value, by: int) -> Value:
 
 def without_contents(inputs: list[Any]) -> list[Any]:
     """`inputs` with tensors of the same layout that take no memory."""
-    return [value.to("meta") if isinstance(value, torch.Tensor) else value for value in inputs]
+    return in_each(inputs, lambda value: value.to("meta"))

@@ -19,7 +19,7 @@ from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Convolutions, Operators, coarse
 from harness.judge.rows import WHOLE, Blocks, Rows, in_blocks, joined, of_outputs, unmixed
 from harness.judge.sampled import at_kept_places
-from harness.judge.tensors import leaves, mapped, pieces, storages
+from harness.judge.tensors import in_each, leaves, mapped, pieces, storages
 from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
@@ -108,11 +108,11 @@ class Oracle:
         too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
         doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
         self._draw_as_after(calls_before, seed, inputs)
-        versions = [value._version for value in inputs if isinstance(value, torch.Tensor)]
+        versions = [leaf._version for leaf in leaves(inputs)]
         like = self._call(self.model, inputs)
         if self.random:
             self._reached = seed, calls_before + 1, _states(self._problem.device)
-        if [value._version for value in inputs if isinstance(value, torch.Tensor)] != versions:
+        if [leaf._version for leaf in leaves(inputs)] != versions:
             self.changes_inputs = True
         if storages(like) & storages(inputs):
             self.aliases_inputs = True
@@ -298,7 +298,7 @@ class Oracle:
 
     def _once(self, model: torch.nn.Module | None, inputs: list[Any], seed: int) -> Any:
         assert model is not None
-        given = [_doubled(value) for value in inputs] if model is self._double else _copied(inputs)
+        given = in_each(inputs, _doubled) if model is self._double else _copied(inputs)
         seed_everything(seed)
         try:
             return self._call(model, given)
@@ -332,7 +332,7 @@ class Oracle:
             self._affordable = False
         if not self._affordable or not self._made_double():
             return None
-        return [_doubled(value) for value in inputs]
+        return in_each(inputs, _doubled)
 
     def _made_double(self) -> bool:
         """Whether there is a model in float64; makes it."""
@@ -378,9 +378,10 @@ class Oracle:
         return _explained(other, like, exact, EXPLAINED / other.units)
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
+        """The outputs. Tensors may be changed by it; lists and dicts of them are its own, and stay as they are here."""
         try:
             with torch.no_grad():
-                return model(*inputs)
+                return model(*in_each(inputs, lambda leaf: leaf))
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
@@ -428,10 +429,8 @@ def _in_float32(value: torch.Tensor) -> torch.Tensor:
     return value.float() if value.dtype == torch.float64 else value
 
 
-def _doubled(value: Any) -> Any:
+def _doubled(value: torch.Tensor) -> torch.Tensor:
     """A copy of its own, in the wider type."""
-    if not isinstance(value, torch.Tensor):
-        return value
     wide = torch.complex128 if value.is_complex() else torch.float64 if value.is_floating_point() else value.dtype
     return value.to(wide, copy=True)
 
@@ -458,7 +457,7 @@ def _go_on_from(states: list[torch.Tensor], device: torch.device) -> None:
 
 
 def _copied(inputs: list[Any]) -> list[Any]:
-    return [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
+    return in_each(inputs, torch.clone)
 
 
 def _is_float32(value: Any) -> bool:

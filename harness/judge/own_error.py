@@ -20,7 +20,7 @@ from harness.judge.correctness import Agreement, Disagreement, Expected, all_fin
 from harness.judge.oracle import DEVICE_SHARE, FLOAT64_BYTES, SLICE_ELEMENTS, Oracle
 from harness.judge.output_scale import Own
 from harness.judge.rows import Rows, of_outputs, unmixed
-from harness.judge.tensors import leaves, mapped
+from harness.judge.tensors import in_each, leaves, mapped
 from harness.schema.audit import OwnError
 from harness.schema.verdict import OracleName
 
@@ -132,7 +132,7 @@ class _Asker:
         try:
             model = copy.deepcopy(self._oracle.model).double().cpu()
             with torch.no_grad():
-                exact = model(*(value.double().cpu() if _real(value) else _to_host(value) for value in some))
+                exact = model(*in_each(some, _on_host_in_double))
         except (RuntimeError, TypeError):  # one that cannot be copied, or names a device of its own
             return None
         return _held(mapped(written, lambda leaf: leaf.cpu()), exact)
@@ -194,9 +194,5 @@ def _elements(inputs: Any, like: Any) -> int:
     return sum(leaf.numel() for leaf in leaves([inputs, like]))
 
 
-def _real(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
-
-
-def _to_host(value: Any) -> Any:
-    return value.cpu() if isinstance(value, torch.Tensor) else value
+def _on_host_in_double(value: torch.Tensor) -> torch.Tensor:
+    return value.double().cpu() if value.is_floating_point() else value.cpu()

@@ -14,6 +14,7 @@ import torch
 from harness.backends.rates import DTYPES
 from harness.errors import ProblemError
 from harness.formats import KERNELBENCH, Format
+from harness.judge.tensors import in_each, leaves
 from harness.schema.problem import Precision
 
 
@@ -53,7 +54,7 @@ class LoadedProblem:
         seed_everything(seed)
         with self.device:
             inputs = self._ask(self._inputs, f"{self.form.inputs}()")
-        return [self._settled(value) for value in inputs]
+        return in_each(inputs, self._settled)
 
     def draw_together(self, seed: int, calls: int) -> list[Any]:
         """Fresh inputs of so many calls under `seed`, drawn at once: each tensor has a leading dimension of calls.
@@ -65,13 +66,12 @@ class LoadedProblem:
 
         def drawn(_: torch.Tensor) -> tuple[torch.Tensor, ...]:
             others[:] = self._inputs()
-            return tuple(value for value in others if isinstance(value, torch.Tensor))
+            return tuple(leaves(others))
 
         with self.device:
             call = torch.arange(calls)
             found = iter(torch.vmap(drawn, randomness="different")(call))
-        inputs = [next(found) if isinstance(value, torch.Tensor) else value for value in others]
-        return [self._settled(value) for value in inputs]
+        return in_each(others, lambda _: self._settled(next(found)))
 
     def model(self, seed: int, arguments: list[Any]) -> torch.nn.Module:
         """The reference with the weights of `seed`, in the precision, on the device."""
@@ -82,9 +82,7 @@ class LoadedProblem:
             model = model.to(DTYPES[self.precision])
         return model.to(self.device)
 
-    def _settled(self, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor):
-            return value
+    def _settled(self, value: torch.Tensor) -> torch.Tensor:
         value = value.detach().to(self.device)
         if value.is_floating_point() and self.precision != "fp32":
             value = value.to(DTYPES[self.precision])

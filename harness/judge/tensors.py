@@ -53,6 +53,14 @@ def mapped(value: Any, change: Callable[[Any], Any], kinds: type | tuple[type, .
     return value
 
 
+def in_each(inputs: Sequence[Any], change: Callable[[torch.Tensor], Any]) -> list[Any]:
+    """Arguments with `change` of each tensor in its place, also within lists and dicts, in the order of `leaves`.
+
+    The list is a new one, and so are those within that hold tensors; an argument without any stays as it is.
+    """
+    return [mapped(value, change) if leaves(value) else value for value in inputs]
+
+
 def plain(value: Any) -> list[Any]:
     """The values in a nested value that are neither lists, tuples nor dicts, in the order of `leaves`."""
     if isinstance(value, dict):

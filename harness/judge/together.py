@@ -21,7 +21,7 @@ import torch
 
 from harness.judge.inputs import Contents
 from harness.judge.problem import LoadedProblem, seed_everything
-from harness.judge.tensors import leaves, same
+from harness.judge.tensors import in_each, leaves, same
 
 MOST_BYTES = 1 << 29
 """Contents of a round that take more are drawn call by call: they are kept until the round was verified."""
@@ -47,7 +47,7 @@ class Together:
 
 
 def _of(call: int, values: list[Any]) -> list[Any]:
-    return [value[call].clone() if isinstance(value, torch.Tensor) else value for value in values]
+    return in_each(values, lambda value: value[call].clone())
 
 
 def can_be_drawn_together(problem: LoadedProblem) -> bool:

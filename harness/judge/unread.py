@@ -22,7 +22,7 @@ import torch
 from harness.judge.correctness import Expected, all_finite
 from harness.judge.inputs import KINDS
 from harness.judge.oracle import Oracle
-from harness.judge.tensors import at_places, leaves, overlap, same, same_bits
+from harness.judge.tensors import at_places, leaves, mapped, overlap, same, same_bits
 
 LEAST_SIZE = 4
 """Of a dimension of fewer elements no half is looked at."""
@@ -41,28 +41,37 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """Elements `begin` to `end` of an input along a dimension; all of it where `dimension` is None."""
+    """Elements `begin` to `end` of an input along a dimension; all of it where `dimension` is None.
+
+    Of a list, tuple or dict of tensors it is a part of the one numbered `leaf`, in the order of `leaves`.
+    """
 
     place: int
     dimension: int | None = None
     begin: int = 0
     end: int = 0
+    leaf: int = 0
 
     def moved(self, inputs: list[Any], others: list[Any]) -> list[Any]:
-        """The inputs with this part from others."""
-        value = others[self.place]
-        if self.dimension is not None:
-            value = inputs[self.place].clone()
-            length = self.end - self.begin
-            other = others[self.place].narrow(self.dimension, self.begin, length)
-            value.narrow(self.dimension, self.begin, length).copy_(other)
-        return [*inputs[: self.place], value, *inputs[self.place + 1 :]]
+        """The inputs with this part from others; with all of the argument where others have another number in it."""
+        argument = others[self.place]
+        mine, theirs = (leaves(values[self.place]) for values in (inputs, others))
+        if len(mine) == len(theirs):
+            value = theirs[self.leaf]
+            if self.dimension is not None:
+                value = mine[self.leaf].clone()
+                length = self.end - self.begin
+                other = theirs[self.leaf].narrow(self.dimension, self.begin, length)
+                value.narrow(self.dimension, self.begin, length).copy_(other)
+            given = iter([*mine[: self.leaf], value, *mine[self.leaf + 1 :]])
+            argument = mapped(inputs[self.place], lambda _: next(given))
+        return [*inputs[: self.place], argument, *inputs[self.place + 1 :]]
 
     def grown(self, size: int) -> "Part":
         """The same with half of what is left besides, of a dimension of this size."""
         if self.begin == 0:
-            return Part(self.place, self.dimension, 0, self.end + (size - self.end) // 2)
-        return Part(self.place, self.dimension, (self.begin + 1) // 2, self.end)
+            return replace(self, end=self.end + (size - self.end) // 2)
+        return replace(self, begin=(self.begin + 1) // 2)
 
 
 @dataclass(frozen=True)
@@ -107,24 +116,36 @@ class Unread:
 
     def wholes(self) -> Iterator[Part]:
         """Inputs that do not matter."""
-        for place, value in enumerate(self._inputs):
-            if isinstance(value, torch.Tensor) and value.numel():
-                others = self._replacements()
-                if not same_bits(value, others[place]) and self._idle(Part(place), self._until.confirm):
-                    yield Part(place)
+        for part, value in self._tensors():
+            if value.numel():
+                others = leaves(self._replacements()[part.place])
+                alike = part.leaf < len(others) and same_bits(value, others[part.leaf])
+                if not alike and self._idle(part, self._until.confirm):
+                    yield part
 
     def halves(self) -> Iterator[Part]:
         """Of the inputs that matter the parts that do not, one a dimension and the largest that is found."""
-        for place, value in enumerate(self._inputs):
-            if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        for whole, value in self._tensors():
+            if not value.is_floating_point():
                 continue
             for dimension, size in enumerate(value.shape):
                 halves = ((0, size // 2), (size // 2, size)) if size >= LEAST_SIZE and value.numel() else ()
                 for begin, end in halves:
-                    part = Part(place, dimension, begin, end)
+                    part = replace(whole, dimension=dimension, begin=begin, end=end)
                     if self._idle(part, self._until.search):
                         yield self._largest(part, size)
                         break
+
+    def _tensors(self) -> Iterator[tuple[Part, torch.Tensor]]:
+        """All inputs that are tensors, alone or within an argument, each with the part that is all of it."""
+        for place, argument in enumerate(self._inputs):
+            for leaf, value in enumerate(leaves(argument)):
+                yield Part(place, leaf=leaf), value
+
+    def named(self, part: Part) -> str:
+        """Which input a part is of."""
+        alone = isinstance(self._inputs[part.place], torch.Tensor)
+        return f"input {part.place}" if alone else f"tensor {part.leaf} of input {part.place}"
 
     def _largest(self, part: Part, size: int) -> Part:
         """As much of a dimension of this size around a part as does not matter, as far as there is time."""

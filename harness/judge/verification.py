@@ -16,7 +16,7 @@ from harness.judge.question import Question, require_memory, require_outputs
 from harness.judge.rounds import Side, Written
 from harness.judge.snapshot import rare_places
 from harness.judge.subject import Subject
-from harness.judge.tensors import leaves
+from harness.judge.tensors import in_each, leaves
 from harness.judge.timing import MIN_ROUNDS
 from harness.judge.weights import Weights
 
@@ -109,12 +109,7 @@ class Verification:
 
     def _left_in(self, written: dict[int, Written]) -> dict[int, list[Any]]:
         """Copies of what calls left in their arguments. On the host nothing of the subject's runs as they are made."""
-        return {
-            call: [
-                value.clone() if isinstance(value, torch.Tensor) else value for value in self.sets.arguments(of.slot)
-            ]
-            for call, of in written.items()
-        }
+        return {call: in_each(self.sets.arguments(of.slot), torch.clone) for call, of in written.items()}
 
     def require_intact(self, reference: Side, slots: Sequence[int]) -> None:
         """Raise where the reference's inputs are not what they were when its round began, and it changes none."""

@@ -3,13 +3,13 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
 from harness.catalog import apply_settings, numeric_settings
 from harness.formats import FORMATS
 from harness.judge.problem import load_problem
+from harness.judge.tensors import leaves
 from harness.schema.problem import Problem, Workload
 
 BATCH = "batch_size"
@@ -64,12 +64,4 @@ def original_sizes(
 def _input_elements(problem: Problem, source: str) -> int:
     """Elements of one call's input tensors; nothing is allocated: the inputs are drawn on the meta device."""
     loaded = load_problem(problem.title, source, device=torch.device("meta"), form=FORMATS[problem.format])
-    return _count(loaded.draw(0))
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, torch.Tensor):
-        return value.numel()
-    if isinstance(value, list | tuple):
-        return sum(_count(item) for item in value)
-    return 0
+    return sum(leaf.numel() for leaf in leaves(loaded.draw(0)))

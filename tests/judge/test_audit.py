@@ -153,3 +153,30 @@ def test_integers_that_are_the_same_at_every_draw_are_named(integers, places):
     assert found.fixed_integers == places
     assert "input 2" in next(one.detail for one in found.findings if one.rule == "fixed-inputs")
     assert not found.warns
+
+
+@pytest.mark.parametrize(
+    ("argument", "places"),
+    [
+        ("[torch.rand(3), torch.arange(16) * 7 % 5]", (2,)),
+        ("{'rows': torch.randint(0, 9, (16,)), 'order': torch.arange(16) * 7 % 5}", (2,)),
+        ("(torch.rand(3), torch.arange(16))", ()),
+        ("[torch.rand(3), torch.arange(16) % 2 == 0]", ()),
+    ],
+)
+def test_integers_within_an_argument_that_are_the_same_at_every_draw_are_named(argument, places):
+    forward = "self.linear(x) + y + sum(one.sum() for one in (z.values() if isinstance(z, dict) else z))"
+    source = PROBLEM.replace("{forward}", forward).replace("x, y)", "x, y, z)")
+    source = source.replace("torch.rand(16, 4)]", f"torch.rand(16, 4), {argument}]")
+    found = audit(load_problem("p", source, device=torch.device("cpu")))
+    assert found.fixed_integers == places
+    assert "input 2" in next(one.detail for one in found.findings if one.rule == "fixed-inputs")
+
+
+def test_a_reference_that_changes_a_list_of_tensors_is_known_as_such():
+    source = PROBLEM.replace("{forward}", "torch._foreach_add_(x, 1.0) or x[0] + y").replace(
+        "torch.rand(16, 8), torch", "[torch.rand(16, 4), torch.rand(3)], torch"
+    )
+    found = audit(load_problem("p", source, device=torch.device("cpu")))
+    assert "changes-inputs" in [one.rule for one in found.findings]
+    assert not found.random

@@ -8,6 +8,7 @@ from harness.judge.conditioning import FAR, Jittered, Movable, Other, forgiven, 
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
+from harness.judge.tensors import same
 
 HEAD = """
 import torch
@@ -512,3 +513,11 @@ def test_too_little_memory_to_ask_excuses_nobody(judge_function, monkeypatch):
     monkeypatch.setattr(Oracle, "otherwise", otherwise)
     verdict = judge_function(source("return x @ self.w"), twin(lambda x, w, book: x @ w + 1), models=True).verdict
     assert (verdict.kind, verdict.reason) == ("wrong", "values")
+
+
+def test_what_lies_within_arguments_moves_as_it_would_alone():
+    value, other = torch.randn(50), torch.randn(7).half()
+    found = moved([[value, {"a": (other, 3)}], value], 5, 1)
+    alone = moved([value, other], 5, 1)
+    assert same(found, [[alone[0], {"a": (alone[1], 3)}], alone[0]])
+    assert not torch.equal(alone[0], value)

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from harness.judge import inputs as module
-from harness.judge.inputs import KINDS, RED_ZONE, STRESS, InputSets, stressed
+from harness.judge.inputs import KINDS, RED_ZONE, STRESS, InputSets, permuted, stressed, without_contents
+from harness.judge.tensors import leaves, plain, same
 from harness.transport.memory import HostArena
 
 BASE = torch.rand(24, 35)
@@ -62,3 +63,66 @@ def test_complex_inputs_are_drawn_anew_in_both_parts():
         assert (found.dtype, found.shape) == (value.dtype, value.shape)
         assert not torch.equal(found.real, value.real)
         assert not torch.equal(found.imag, value.imag)
+
+
+NESTED = {
+    "list": lambda *leaves: [list(leaves)],
+    "tuple": lambda *leaves: [3, tuple(leaves)],
+    "dict": lambda *leaves: [dict(zip("abc", leaves, strict=False))],
+    "deep": lambda *leaves: [[{"k": (leaves[0], "mean")}, list(leaves[1:])], None],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", NESTED)
+def test_tensors_within_arguments_are_drawn_anew_with_the_numbers_of_flat_ones(kind, form):
+    values = [torch.rand(4, 5), torch.arange(6), torch.rand(7).half()]
+    inputs = NESTED[form](*values)
+    found, flat = stressed(inputs, kind, 3), stressed(values, kind, 3)
+    assert same(leaves(found), leaves(flat))
+    assert same(plain_of(found), plain_of(inputs))
+    assert not same(leaves(found)[0], values[0])
+    assert not same(leaves(found)[2], values[2])
+    assert found[-1] is None or type(found[-1]) is type(inputs[-1])
+
+
+def plain_of(inputs):
+    return [one for one in plain(inputs) if not isinstance(one, torch.Tensor)]
+
+
+def test_integers_within_arguments_are_put_in_another_order():
+    order, mask, rising = torch.arange(64) * 37 % 64, torch.rand(64) < 0.5, torch.arange(64)
+    (found,) = permuted([[order, mask, rising]], 3)
+    assert [same(*two) for two in zip(found, (order, mask, rising), strict=True)] == [False, False, True]
+    assert same(found[0].sort().values, rising)
+    at_places, others = permuted([{"order": order, "mask": mask}, [order]], 3, (0,))
+    assert not same(at_places["order"], order)
+    assert same((at_places["mask"], others), (mask, [order]))
+
+
+def test_the_order_of_flat_integers_is_that_of_their_seed():
+    values = [torch.rand(3), torch.arange(64) * 37 % 64, 5, torch.arange(32) * 7 % 32]
+    torch.manual_seed(9)
+    wanted = [values[1][torch.randperm(64)], values[3][torch.randperm(32)]]
+    assert same(permuted(values, 9), [values[0], wanted[0], 5, wanted[1]])
+    assert same(permuted(values, 9, (1,)), [values[0], wanted[0], 5, values[3]])
+
+
+def test_the_values_of_flat_tensors_are_those_of_their_seed():
+    values = [torch.rand(3, 2), "sum", torch.arange(4), torch.rand(5).half()]
+    torch.manual_seed(9)
+    wanted = [torch.randn(3, 2), "sum", values[2], torch.randn(5).half()]
+    assert same(stressed(values, "signed", 9), wanted)
+
+
+def test_a_large_tensor_that_is_there_twice_stays_one(monkeypatch):
+    monkeypatch.setattr(module, "PIECE", 50)
+    value = torch.rand(24, 35)
+    first, (second, third) = stressed([value, [value, value]], "signed", 3)
+    assert first is second is third
+
+
+def test_what_is_asked_for_its_layout_alone_takes_no_memory_within_arguments_either():
+    (found, number) = without_contents([[torch.rand(4, 5).t(), {"a": torch.rand(3)}], 4])
+    assert [leaf.device.type for leaf in leaves(found)] == ["meta", "meta"]
+    assert (found[0].shape, found[0].stride(), number) == ((5, 4), (1, 5), 4)

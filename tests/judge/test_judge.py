@@ -107,6 +107,66 @@ def test_what_is_left_in_inputs_is_looked_at_in_timed_rounds(judge_function):
     assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "inputs-changed", "timed")
 
 
+MAPS = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, maps, more):
+        return torch.cat([torch.nn.functional.elu(one).flatten(1) for one in (*maps, more["last"][0])], dim=1)
+def get_inputs():
+    return [[torch.rand(4, 3, size) for size in (8, 4)], {"last": (torch.rand(4, 2), "mean")}]
+def get_init_inputs():
+    return []
+"""
+
+
+def test_what_lies_within_arguments_is_tried_on_every_kind(judge_function):
+    def maps_of(maps, more):
+        return torch.cat([one.flatten(1) for one in (*maps, more["last"][0])], dim=1)
+
+    honest = judge_function(MAPS, lambda *inputs: torch.nn.functional.elu(maps_of(*inputs)), timed=True).verdict
+    assert (honest.kind, honest.trials >= 7) == ("correct", True)
+    verdict = judge_function(MAPS, maps_of).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "signed")
+
+
+STEP = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, parameters, gradients):
+        torch._foreach_add_(parameters, gradients, alpha=-0.1)
+        return torch.stack([one.norm() for one in gradients])
+def get_inputs():
+    return [[torch.rand(size, 3) for size in (8, 4)], [torch.rand(size, 3) for size in (8, 4)]]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_what_the_reference_leaves_in_lists_has_to_be_left_there(judge_function, timed):
+    def step(parameters, gradients):
+        for one, change in zip(parameters, gradients, strict=True):
+            one.sub_(change * 0.1)
+        return norms(parameters, gradients)
+
+    def norms(parameters, gradients):
+        return torch.stack([one.norm() for one in gradients])
+
+    assert judge_function(STEP, step, timed=timed).verdict.kind == "correct"
+    verdict = judge_function(STEP, norms, timed=timed).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "inputs-changed", "nominal")
+    assert "input[0]" in verdict.detail
+
+
+def test_the_reference_that_works_in_place_on_a_list_is_right_as_its_own_candidate(judge_function):
+    def reference(parameters, gradients):
+        torch._foreach_add_(parameters, gradients, alpha=-0.1)
+        return torch.stack([one.norm() for one in gradients])
+
+    verdict = judge_function(STEP, reference, timed=True).verdict
+    assert verdict.kind == "correct", verdict
+
+
 def test_outputs_that_are_infinite_under_a_mask_are_tried_on_every_kind(judge_function):
     source = RELU.replace("torch.relu(x)", "torch.relu(x).index_fill(1, torch.tensor([3]), float('-inf'))")
     honest = judge_function(source, lambda x: x.clamp(min=0).index_fill_(1, torch.tensor([3]), -torch.inf)).verdict
@@ -335,6 +395,17 @@ def test_integers_are_permuted_in_every_kind_but_the_nominal_one(judge_function)
 
     judge_function(GROUPED.replace("INTEGERS", "torch.arange(64) * 37 % 8"), forward)
     assert sorted(seen.values()) == [1] * 6 + [2]  # two calls on nominal inputs
+
+
+def test_what_is_remembered_of_integers_within_an_argument_is_contradicted(judge_function):
+    source = GROUPED.replace("INTEGERS", "[torch.arange(64) * 37 % 8, 4]").replace(
+        "argsort(group,", "argsort(group[0],"
+    )
+    remembers = remembering()
+    verdict = judge_function(source, lambda x, group: remembers(x, group[0])).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "permuted")
+    honest = judge_function(source, lambda x, group: x[torch.argsort(group[0], stable=True)], timed=True)
+    assert honest.verdict.kind == "correct"
 
 
 @pytest.mark.parametrize("integers", ["torch.arange(64)", "torch.arange(64) // 4"])

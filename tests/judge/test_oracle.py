@@ -95,6 +95,55 @@ def test_named_tuples_scalars_and_integers_may_stand_beside_tensors():
     assert expected.exact[0].values.dtype == torch.float64
 
 
+WITHIN = {
+    "list": ("maps[0]", lambda x: [x, 3]),
+    "tuple": ("maps[1]", lambda x: (None, x)),
+    "dict": ("maps['a'][0]", lambda x: {"b": 2, "a": [x]}),
+}
+
+
+def asked_within(form, body):
+    """The same of a tensor within an argument, `x` in the body; and the tensor."""
+    x = torch.full((4,), 3.0)
+    source = PROBLEM.replace("forward(self, x)", "forward(self, maps)")
+    source = source.replace("{body}", f"x = {WITHIN[form][0]}\n        {body}")
+    oracle = Oracle(load_problem("p", source, device=torch.device("cpu")), [], 0)
+    inputs = [WITHIN[form][1](x)]
+    return oracle, oracle.expected(inputs), inputs, x
+
+
+@pytest.mark.parametrize("form", WITHIN)
+def test_a_reference_that_changes_what_lies_within_arguments_is_asked_as_any_other(form):
+    oracle, expected, _, x = asked_within(form, "return x.mul_(2)")
+    assert oracle.changes_inputs
+    assert oracle.aliases_inputs
+    assert x.tolist() == [6.0] * 4
+    assert expected.exact.tolist() == [6.0] * 4
+    assert expected.exact.dtype == torch.float64
+    assert [leaf.tolist() for leaf in leaves(expected.left.exact)] == [[6.0] * 4]
+    assert leaves(expected.left.exact)[0].dtype == torch.float64
+
+
+@pytest.mark.parametrize("form", WITHIN)
+def test_what_lies_within_arguments_is_asked_in_float64_and_as_a_copy(form):
+    oracle, expected, inputs, x = asked_within(form, "return x.exp()")
+    assert not oracle.changes_inputs
+    assert expected.exact.dtype == torch.float64
+    assert not torch.equal(expected.exact, expected.like.double())
+    changing, _, inputs, x = asked_within(form, "return x.add_(1)")
+    before = x.clone()
+    assert changing.as_written(inputs, 1).tolist() == [5.0] * 4
+    assert changing.in_float64(inputs, 1).tolist() == [5.0] * 4
+    assert torch.equal(x, before)
+
+
+def test_a_list_that_a_reference_puts_its_own_tensors_into_is_left_as_it_was():
+    oracle, expected, inputs, x = asked_within("list", "maps[0] = x + 1\n        return maps.pop(0)")
+    assert not oracle.changes_inputs
+    assert inputs[0][0] is x
+    assert expected.exact.tolist() == [4.0] * 4
+
+
 def test_infinities_and_nan_do_not_make_float64_another_function():
     x = torch.tensor([1.0, 0.0, -1.0, 5.0])
     _, expected = asked("return torch.sqrt(x) / x", x)

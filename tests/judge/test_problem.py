@@ -7,6 +7,7 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.problem import load_problem
+from harness.judge.tensors import leaves
 
 REST = """
 class Model(torch.nn.Module):
@@ -47,3 +48,26 @@ def test_other_errors_are_left_as_they_are():
     with pytest.raises(ProblemError) as raised:
         loaded("raise OSError('something else')\n")
     assert str(raised.value).endswith("something else")
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_inputs_within_arguments_have_the_precision_and_the_device_as_others_do(precision, dtype):
+    source = """
+import torch
+class Model(torch.nn.Module):
+    pass
+def get_inputs():
+    weight = torch.rand(3, requires_grad=True)
+    return [[weight, {"a": torch.rand(2)}], (torch.arange(3), "mean"), torch.Size([4]), torch.rand(5)]
+def get_init_inputs():
+    return []
+"""
+    problem = load_problem("p", source, device=torch.device("cpu"), precision=precision)
+    (weight, named), (integers, text), size, flat = problem.draw(3)
+    assert {weight.dtype, named["a"].dtype, flat.dtype} == {dtype}
+    assert (integers.dtype, text, size.numel()) == (torch.int64, "mean", 4)
+    assert not weight.requires_grad
+    there = load_problem(
+        "p", source.replace("torch.rand(2)", "torch.rand(2, device='cpu')"), device=torch.device("meta")
+    )
+    assert {leaf.device.type for leaf in leaves(there.draw(3))} == {"meta"}

@@ -109,3 +109,16 @@ def test_what_is_written_at_once_lies_as_what_is_written_call_by_call(example):
     finally:
         at_once.close()
         by_calls.close()
+
+
+def test_what_lies_within_arguments_can_be_drawn_and_written_at_once_by_who_asks():
+    drawn = problem("return [[torch.randn(100), {'b': torch.randn(2), 'a': torch.randn(3)}], 7]")
+    contents = Together(lambda: drawn.draw_together(5, 3))
+    calls = [contents.of(call).get() for call in range(3)]
+    assert [call[1] for call in calls] == [7, 7, 7]
+    assert [{key: len(value) for key, value in call[0][1].items()} for call in calls] == [{"b": 2, "a": 3}] * 3
+    assert len(torch.stack([call[0][0] for call in calls]).unique(dim=0)) == 3
+    given = contents.of(1)
+    given.get()[0][0].fill_(0)
+    given.forget()
+    assert torch.equal(given.get()[0][0], calls[1][0][0])

@@ -104,6 +104,21 @@ def test_whole_numbers_that_are_not_read_are_told():
     ]
 
 
+def test_what_lies_within_an_argument_and_is_not_read_is_told():
+    inputs = ["[torch.rand(16, 8), {'b': torch.rand(4), 'a': torch.rand(16, 8)}]"]
+    assert [detail for *_, detail in told("x[0].exp() + x[1]['a'][:, :1]", inputs)] == [
+        "tensor 2 of input 0 does not matter to the output",
+        "of tensor 1 of input 0 elements 1 to 7 along dimension 1 do not matter to the output",
+    ]
+
+
+def test_an_argument_of_another_number_of_tensors_gives_way_as_a_whole():
+    one, other = torch.ones(2), torch.zeros(2)
+    assert Part(0, leaf=1).moved([[one, one], 3], [[other], 4]) == [[other], 3]
+    moved, _ = Part(0, 0, 1, 2, leaf=1).moved([[one, one], 3], [[other, other], 4])
+    assert [value.tolist() for value in moved] == [[1.0, 1.0], [1.0, 0.0]]
+
+
 def test_weights_that_begin_alike_under_every_seed_are_told_by_name():
     ((rule, severity, detail),) = told("self.norm(x)", ["torch.rand(16, 8)"], "self.norm = nn.LayerNorm(8)")
     assert (rule, severity) == ("constant-weights", "info")
