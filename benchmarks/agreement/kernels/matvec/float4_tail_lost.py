@@ -1,4 +1,4 @@
-"""wrong: vector loads of four drop the last columns of a row; loads are unaligned, so they go by scalars."""
+"""wrong: groups of four drop the last column of each row."""
 
 import torch
 import torch.nn as nn
