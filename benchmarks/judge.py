@@ -66,15 +66,15 @@ class Task:
 class Bench:
     """The device, and a session on it that sections share. `copied`: as where its driver shares no memory."""
 
-    def __init__(self, device: str, *, copied: bool = False) -> None:
-        self.device, self._copied = device, copied
+    def __init__(self, device: str, *, copied: bool = False, settings: Settings | None = None) -> None:
+        self.device, self._copied, self._settings = device, copied, settings or Settings()
         self._opened = ExitStack()
         self._session: Session | None = None
 
     @property
     def session(self) -> Session:
         if self._session is None:
-            self._session = self._opened.enter_context(open_session(self.device, Settings()))
+            self._session = self._opened.enter_context(open_session(self.device, self._settings))
             seat = self._session.seats[0]
             seat.device = replace(seat.device, copied=self._copied)
             seat.start()  # starts the judge before builders ask for its device

@@ -1,0 +1,21 @@
+"""GELU by its tanh approximation."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+batch_size = 16
+dim = 2049
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.gelu(x, approximate="tanh")
+
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,21 @@
+"""Leaky ReLU of a matrix whose size is no multiple of a block."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+batch_size = 32
+dim = 1001
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.leaky_relu(x, negative_slope=0.1)
+
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
