@@ -18,6 +18,7 @@ _TELLING_DETAIL = {
     "device",
     "inputs-changed",
     "aliased-input",
+    "aliased-output",
     "parameters",
     "data-race",
 }

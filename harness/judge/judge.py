@@ -73,8 +73,9 @@ def judge(
     weights = Weights(problem, candidate, progress, random=audit.random, by_name=by_name)
     comparison = Comparison(audit, bench, tolerance, leave_out=contents.leave_out)
     trials = Trials(
-        placed, audit, progress=progress, weights=weights, contents=contents, comparison=comparison, orders_s=orders_s
-    )
+        placed, audit, progress=progress, weights=weights, contents=contents, comparison=comparison, orders_s=orders_s,
+        bytes_budget=plan.bytes_budget,
+    )  # fmt: skip
     measured: Measured | None = None
     trace: Trace | None = None
     try:

@@ -36,6 +36,10 @@ class Orders:
         """Whether the candidate is emulated: then trials are in ascending order, and called again in others."""
         return bool(self._left_s)
 
+    def allow(self, seconds: float) -> bool:
+        """Whether there is time for further calls that take so long; always where the candidate is not emulated."""
+        return not self.matter or seconds <= self._left_s
+
     def try_others(
         self, expected: Expected, question: Question, first: Any, wrong: Wrong | None, *, call_s: float
     ) -> None:

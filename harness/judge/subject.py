@@ -153,6 +153,12 @@ class Subject(Protocol):
         `like` nothing is copied: they are tensors without contents.
         """
 
+    def shares_outputs(self) -> bool:
+        """Whether memory of an output of the last round is memory of another call's as well.
+
+        Inputs do not count, nor does what `spare` was told.
+        """
+
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
         """Let go of the outputs of the last round.
 

@@ -17,6 +17,7 @@ from harness.judge.progress import Progress
 from harness.judge.question import Question, require_memory, require_outputs
 from harness.judge.weights import Weights
 from harness.schema.audit import Audit
+from harness.schema.verdict import Wrong
 
 TRIALS: tuple[tuple[int, str], ...] = (
     (0, "nominal"),
@@ -27,6 +28,7 @@ TRIALS: tuple[tuple[int, str], ...] = (
 """Weight seed and kind of inputs of each trial, in order. A model without weights skips the second seed."""
 FIXED_TRIALS = ((0, "permuted"),)
 """Further ones where nominal inputs, or integers among them, are the same each time."""
+_SHARED = "a second call wrote over what the first one returned: outputs of two calls share memory"
 
 
 class Trials:
@@ -42,11 +44,16 @@ class Trials:
         contents: ContentsByKind,
         comparison: Comparison,
         orders_s: float,
+        bytes_budget: int,
     ) -> None:
-        """`orders_s` are seconds to call the trials of an emulated candidate again in, 0 for any other."""
+        """`orders_s` are seconds to call the trials of an emulated candidate again in, 0 for any other.
+
+        `bytes_budget` is what outputs of several calls may take of a device's memory together.
+        """
         self._placed, self._candidate, self._audit, self._progress = placed, placed.candidate, audit, progress
         self._weights, self._contents, self._comparison = weights, contents, comparison
         self._orders = Orders(placed.candidate, comparison, orders_s)
+        self._bytes_budget = bytes_budget
         self._not_finite = 0
         self.seen = OutputsSeen()
         self.call_s = 0.0
@@ -60,6 +67,7 @@ class Trials:
                 self._placed.bench.proceed()
                 self._weights.use(weights)
                 self._trial(kind)
+            self._require_outputs_of_their_own()
 
     def _planned(self) -> Iterator[tuple[int, str]]:
         """Where integers never change, theirs comes second: whether the reference takes them decides on the rest.
@@ -103,6 +111,22 @@ class Trials:
         self._candidate.release(poison=True)
         if contents.large:  # there is room to draw them again now
             require_memory(question)
+
+    def _require_outputs_of_their_own(self) -> None:
+        """Raise WrongAnswer where a call writes over what an earlier one returned, which its caller still has.
+
+        Two calls on what lies in the sets, whose outputs are not read. Comes last: which outputs may be handed out
+        again (`Spared`) is known then. Not asked where it takes more memory, or of an emulated candidate more time,
+        than there is, nor where the inputs are gone with the first call.
+        """
+        room = self._bytes_budget if self._placed.bench.device.type == "cuda" else LARGE_BYTES
+        if self._weights.oracle.changes_inputs or 2 * self.seen.bytes > room or not self._orders.allow(2 * self.call_s):
+            return
+        self._candidate.spare(self.seen.spared.places)
+        self._candidate.round([0, 0], seed=secrets.randbits(62), order=ASCENDING if self._orders.matter else None)
+        if self._candidate.shares_outputs():
+            raise WrongAnswer(Wrong(reason="aliased-output", detail=_SHARED, trial="nominal"))
+        self._candidate.release()
 
     def _expected(self, question: Question) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows.

@@ -9,6 +9,7 @@ import time
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -305,6 +306,23 @@ class WorkerSubject:
     def spare(self, places: frozenset[int]) -> None:
         self._spared = places
 
+    def shares_outputs(self) -> bool:
+        assert self._done is not None
+        if not self._apart:
+            self._locate_sets()
+        of_calls = [
+            merged((address, size) for _, address, size in self._own_outputs(addresses, extents))
+            for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
+        ]
+        ranges = sorted(one for of_call in of_calls for one in of_call)
+        return any(start + size > after for (start, size), (after, _) in pairwise(ranges))
+
+    def _own_outputs(self, addresses: Sequence[int], extents: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Number, address and reach in bytes of those outputs of a call that lie in no input and were not spared."""
+        for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
+            if size and place not in self._spared and self._in_sets(address, size) is None:
+                yield place, address, size
+
     def aside_s(self) -> float:
         return self._held.aside_s()
 
@@ -336,9 +354,8 @@ class WorkerSubject:
         self._spoilt_in_parts = {extents: known[extents] for extents in done.extents if extents in known}
         for addresses, extents in zip(done.addresses, done.extents, strict=True):
             of_call = known.get(extents) or tuple(((0, size),) for size in extents)
-            for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
-                if size and place not in self._spared and self._in_sets(address, size) is None:
-                    ranges.update((address + offset, part) for offset, part in of_call[place])
+            for place, address, _ in self._own_outputs(addresses, extents):
+                ranges.update((address + offset, part) for offset, part in of_call[place])
             if len(ranges) > _MOST_PARTS and in_parts:
                 break
         return ranges

@@ -33,7 +33,7 @@ Reason = Literal[
 ]
 Difference = Literal[
     "values", "structure", "shape", "dtype", "device", "non-finite", "inputs-changed", "aliased-input",
-    "not-repeatable", "data-race", "parameters",
+    "aliased-output", "not-repeatable", "data-race", "parameters",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from harness.judge.inputs import InputSets
 from harness.judge.judge import Finding, judge
 from harness.judge.problem import load_problem
 from harness.judge.subject import Round, Trace
+from harness.judge.tensors import leaves
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
 from harness.transport.values import decode, sample_of
@@ -90,6 +91,13 @@ class FunctionSubject:
 
     def spare(self, places: frozenset[int]) -> None:
         self.spared = places
+
+    def shares_outputs(self) -> bool:
+        of_calls = [
+            {leaf.data_ptr() for place, leaf in enumerate(leaves(output)) if place not in self.spared}
+            for output in self._outputs
+        ]
+        return bool(set.intersection(*of_calls) - {leaf.data_ptr() for leaf in leaves(self._inputs)})
 
     def aside_s(self) -> float:
         return 0.0

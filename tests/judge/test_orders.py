@@ -25,6 +25,8 @@ def test_each_trial_is_called_in_three_orders_one_of_which_is_watched(judge_in_o
     finding, orders = judge_in_orders(SOURCE, lambda x, order: x * 2)
     assert isinstance(finding.verdict, Correct)
     assert finding.verdict.repeatable == "bitwise"
+    *orders, last = orders  # of two calls, whose outputs may share no memory
+    assert (last.kind, last.watch) == ("ascending", "nothing")
     trials = [orders[i : i + 3] for i in range(0, len(orders), 3)]
     assert len(trials) > 3
     for trial in trials:

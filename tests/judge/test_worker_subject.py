@@ -189,6 +189,27 @@ def test_what_may_be_handed_out_again_is_left_and_so_are_inputs(subject, sets):
     assert bool((given == 3.0).all())
 
 
+@pytest.mark.parametrize(
+    ("views", "spared", "shared"),
+    [
+        ([slice(0, 8), slice(16, 24)], (), False),
+        ([slice(0, 8), slice(8, 16)], (), False),
+        ([slice(0, 8), slice(4, 12)], (), True),
+        ([slice(0, 8), slice(0, 8)], (), True),
+        ([slice(0, 8), slice(0, 8)], (0,), False),
+    ],
+)
+def test_outputs_of_two_calls_that_share_memory_are_told(subject, sets, views, spared, shared):
+    memory, (given,) = torch.zeros(24), sets.arguments(0)
+    subject.spare(frozenset(spared))
+    assert held(subject, [[memory[part], given] for part in views], sets).shares_outputs() is shared
+
+
+def test_outputs_of_one_call_may_share_memory(subject, sets):
+    memory = torch.zeros(24)
+    assert not held(subject, [[memory, memory[4:]], [torch.zeros(4), torch.zeros(4)]], sets).shares_outputs()
+
+
 @pytest.mark.parametrize("extent", [1 << 21, 1 << 61])
 def test_an_output_larger_than_memory_is_a_failure_before_a_byte_is_written(subject, sets, extent):
     output = torch.zeros(100)
