@@ -36,7 +36,9 @@ def unkept_promises(around: Surroundings) -> str | None:
     # CUDA code where torch is a CPU build: it can be compiled, to look at it, but not loaded.
     if around.machine.nvcc and around.machine.layout.cuda is None:
         return None
-    return r"undefined reference to [`'](?:(?:typeinfo|vtable) for )?(?:at|c10|caffe2|torch|slim|pybind11)::"
+    before = r"(?:[^('`]*[\s*&])?"  # "typeinfo for ", "vtable for ", what a function template returns
+    kept = r"(?!TensorBase::\w*data_ptr<)"  # declared just as torch does: undefined over its headers too
+    return rf"undefined reference to [`']{before}(?:at|c10|caffe2|torch|slim|pybind11)::{kept}"
 
 
 def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:

@@ -152,8 +152,31 @@ def write_facade(folder: Path, torch_include: Path) -> None:
 
 
 def _version_defines(include: Path) -> str:
-    text = (include / "c10" / "util" / "string_view.h").read_text()
-    return "#define SLIM_STD_STRING_VIEW\n" if "using string_view = std::string_view" in text else ""
+    """What torch declares otherwise from version to version, as macros of the facade's own.
+
+    Raises ValueError where it declares typed pointers in a third way: then these would be other symbols than its own.
+    """
+    view = (include / "c10" / "util" / "string_view.h").read_text()
+    found = ["SLIM_STD_STRING_VIEW"] if "using string_view = std::string_view" in view else []
+    tensor = " ".join((include / "ATen" / "core" / "TensorBase.h").read_text().split())
+    if all(text in tensor for text in _CONST_POINTERS_IN_TWO):
+        found.append("SLIM_CONST_DATA_PTR_IN_TWO")
+    elif _CONST_POINTERS not in tensor:
+        raise ValueError("const_data_ptr is declared otherwise")
+    if not all(text in tensor for text in _POINTERS):
+        raise ValueError("data_ptr is declared otherwise")
+    return "".join(f"#define {name}\n" for name in found)
+
+
+_POINTERS = tuple(f"template <typename T> T* {name}() const;" for name in ("data_ptr", "mutable_data_ptr"))
+_CONST_POINTERS = "template <typename T> const T* const_data_ptr() const;"  # torch 2.13
+_CONST_POINTERS_IN_TWO = (  # until 2.11
+    "template <typename T, std::enable_if_t<!std::is_const_v<T>, int> = 0> const T* const_data_ptr() const;",
+    "template <typename T, std::enable_if_t<std::is_const_v<T>, int> = 0> "
+    "const std::remove_const_t<T>* const_data_ptr() const;",
+)
+"""How TensorBase declares pointers to its elements. The facade declares them likewise, so that they are the same
+symbols, and a type that torch has none for is undefined over either headers."""
 
 
 def _compare_macros(machine: Machine, cache: ArtifactCache, work: Path) -> None:

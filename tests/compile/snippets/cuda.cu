@@ -12,6 +12,13 @@ torch::Tensor f(torch::Tensor x) { auto y = torch::empty_like(x); k<<<1, 32>>>(x
 __global__ void k(const float* a, float* b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { b[i] = @; } }
 torch::Tensor f(torch::Tensor x) { auto y = torch::empty_like(x); k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), (int)x.numel()); return y; }
 
+// --- pointers
+// for: x.const_data_ptr<float>(), y.mutable_data_ptr<float>() | x.const_data_ptr<const float>(), y.data_ptr<float>() | (const float*)x.const_data_ptr(), (float*)y.mutable_data_ptr() | static_cast<const float*>(x.data_ptr()), y.data_ptr<float>() | x.packed_accessor32<const float, 1>().data(), y.data_ptr<float>() | x.accessor<const float, 1>().data(), y.data_ptr<float>() | x.const_data_ptr<double>(), y.data_ptr<double>() | x.data_ptr<at::Half>(), y.data_ptr<at::Half>() | x.data<float>(), y.data<float>()
+// call: f(X.cuda())
+template <typename A, typename B> __global__ void k(const A* a, B* b, int n) { int i = threadIdx.x; if (i < n) b[i] = (B)((float)a[i] * 2); }
+template <typename A, typename B> void run(const A* a, B* b, int n) { k<<<1, 32>>>(a, b, n); }
+torch::Tensor f(torch::Tensor given) { auto x = given.reshape({-1}); auto y = torch::empty_like(x); run(@, (int)x.numel()); return y; }
+
 // --- stream
 // for: at::cuda::getCurrentCUDAStream() | at::cuda::getCurrentCUDAStream().stream() | c10::cuda::getCurrentCUDAStream() | at::cuda::getDefaultCUDAStream() | at::cuda::getStreamFromPool() | c10::cuda::getStreamFromPool(true) | at::cuda::getCurrentCUDAStream(0) | at::cuda::getCurrentCUDAStream(x.get_device()) | at::cuda::getCurrentCUDAStream(x.device().index()) | 0 | nullptr | cudaStreamPerThread | (cudaStream_t)at::cuda::getCurrentCUDAStream() | at::cuda::getCurrentCUDAStream().id() | c10::cuda::getCurrentCUDAStream().unwrap() | at::cuda::CUDAStream(at::cuda::getCurrentCUDAStream()) | torch::cuda::getCurrentCUDAStream() | c10::cuda::CUDAStream::unpack3(0, 0, c10::kCUDA)
 // call: f(X.cuda())

@@ -43,3 +43,12 @@ float f() { at::Half h(1.5f); return (float)(@); }
 // for: float(h) * 2 | h * 2 | h + h | static_cast<float>(h) | exp(h) | std::exp(h) | h * 2.5f | -h | (double)h | at::BFloat16(3.0)
 // call: f()
 float f() { at::BFloat16 h(1.5f); return (float)(@); }
+
+// --- typed-pointers
+// for: x.const_data_ptr<float>(), y.mutable_data_ptr<float>() | x.const_data_ptr<const float>(), y.data_ptr<float>() | (const float*)x.const_data_ptr(), (float*)y.mutable_data_ptr() | x.packed_accessor32<const float, 1>().data(), y.data_ptr<float>() | x.accessor<const float, 1>().data(), y.accessor<float, 1>().data() | x.const_data_ptr<double>(), y.data_ptr<double>() | x.data_ptr<at::Half>(), y.data_ptr<at::Half>()
+// call: f(X)
+// call: f(D)
+// call: f(H)
+// call: f(X.t())
+template <typename A, typename B> void run(const A* a, B* b, int64_t n) { for (int64_t i = 0; i < n; ++i) b[i] = (B)((float)a[i] * 2); }
+torch::Tensor f(torch::Tensor given) { auto x = given.reshape({-1}); auto y = torch::empty_like(x); run(@, x.numel()); return y; }

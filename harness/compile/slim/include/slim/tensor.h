@@ -128,7 +128,13 @@ class TORCH_API TensorBase {
   // Defined in libtorch for every dtype; for any other T the linker says so.
   template <typename T> SLIM_API T* data_ptr() const;
   template <typename T> SLIM_API T* mutable_data_ptr() const;
+#ifdef SLIM_CONST_DATA_PTR_IN_TWO
+  template <typename T, std::enable_if_t<!std::is_const_v<T>, int> = 0> SLIM_API const T* const_data_ptr() const;
+  template <typename T, std::enable_if_t<std::is_const_v<T>, int> = 0>
+  SLIM_API const std::remove_const_t<T>* const_data_ptr() const;
+#else
   template <typename T> SLIM_API const T* const_data_ptr() const;
+#endif
   TensorBase contiguous(c10::MemoryFormat format = c10::MemoryFormat::Contiguous) const {
     return is_contiguous(format) ? *this : __dispatch_contiguous(format);
   }
