@@ -1,6 +1,5 @@
 """Round figures: what rounds of candidate and reference come to: a speed-up with its interval, and what says so."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,6 @@ from harness.judge.statistics import (
     longer_on_average_at_least,
     median,
     median_ratio,
-    percentile,
     ratio_by_difference,
     ratio_of_medians,
     with_repeatability,
@@ -31,9 +29,6 @@ ASIDE = 0.02
 it is more than this share of a round."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
-USUAL = 75
-"""The percentile of what the reference's rounds take to show contents up to which the candidate's are taken off its
-rounds: what its queue on the device takes from the judge there, beyond that, counts as its own time."""
 CLOCK_DRIFT = 0.02
 """How far the clocks of the two sides' rounds may lie apart before the measurement counts as disturbed."""
 HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
@@ -45,8 +40,7 @@ class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
     `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
-    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it. `shown_s` is
-    how much of a round on a device the judge itself took to show the contents, before *go*.
+    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -55,18 +49,6 @@ class Samples:
     nominal: list[bool] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     aside_s: list[float] = field(default_factory=list)
-    shown_s: list[float] = field(default_factory=list)
-
-    def without_showing(self, most_s: float = math.inf) -> "Samples":
-        """The same, rounds less what showing their contents took, as far as that is no more than `most_s`."""
-        if not self.shown_s:
-            return self
-        rounds = zip(self.round_s, self.shown_s, strict=True)
-        return replace(self, round_s=[seconds - min(shown, most_s) for seconds, shown in rounds])
-
-    def usual_showing_s(self) -> float:
-        """What showing contents takes, but for the slowest quarter of rounds; 0 where that is outside of them."""
-        return percentile(self.shown_s, USUAL) if self.shown_s else 0.0
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -85,7 +67,6 @@ class Samples:
             self.nominal[-rounds:],
             self.kinds[-rounds:],
             self.aside_s[-rounds:],
-            self.shown_s[-rounds:],
         )
 
     def mhz(self) -> float:
@@ -149,9 +130,8 @@ def timing_of(
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
-    Both without what showing their contents took (`Samples.without_showing`); `hand_over_s` is what a round takes
-    besides. `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it
-    does. What it works longer than the reference around its rounds counts with them.
+    `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. What
+    it works longer than the reference around its rounds counts with them.
     """
     more_s = _aside(mine, theirs)
     mine = replace(mine, round_s=[seconds + more_s for seconds in mine.round_s])
@@ -182,7 +162,7 @@ def timing_of(
         conclusion=conclusion(found),
         rounds=len(rounds),
         calls_per_round=count,
-        hand_over_ms=(hand_over_s + (median(theirs.shown_s) if theirs.shown_s else 0.0)) * 1e3,
+        hand_over_ms=hand_over_s * 1e3,
         candidate_samples_ms=tuple(mine_ms),
         reference_samples_ms=tuple(theirs_ms),
         candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,

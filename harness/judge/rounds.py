@@ -257,8 +257,6 @@ class Clock:
             samples.kinds.append(kind)
             if not side.sets.on_device:
                 samples.aside_s.append(side.subject.aside_s())
-            else:
-                samples.shown_s.append(timed.shown_s)
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
@@ -324,32 +322,27 @@ class Clock:
             started = time.monotonic()
             sets.reveal(slots)
             self._device.evict()
-            shown_s = time.monotonic() - started
         else:
             sets.reveal(slots)
             if not subject.rests():
                 return None
             self._device.touch()
-            started, shown_s = time.monotonic(), 0.0
+            started = time.monotonic()
             self._wake(side)
         result = subject.round(order, seed=seed, hold=True)
         self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
-        return _Timed(seconds, result.device_ms, seed, shown_s)
+        return _Timed(seconds, result.device_ms, seed)
 
 
 @dataclass(frozen=True)
 class _Timed:
-    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with.
-
-    `shown_s` of the seconds the judge itself took before *go*, on a device, to show contents and empty the last cache.
-    """
+    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with."""
 
     seconds: float
     device_ms: float | None
     seed: int
-    shown_s: float
 
 
 def _stay_awake(seconds: float) -> None:

@@ -26,11 +26,6 @@ def median(values: Samples) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def percentile(values: Samples, at: float) -> float:
-    """That of at least one value, by linear interpolation."""
-    return float(np.percentile(values, at))
-
-
 def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interval:
     """The ratio of the medians of samples that were taken at different times, with its 95% bootstrap interval."""
     generator = np.random.default_rng(seed)

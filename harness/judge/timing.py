@@ -163,7 +163,7 @@ def measure(
                 turns.block()
             turns.take_steps(plan.budget_s * STEPS_SHARE)
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
-        timing = timing_of(*turns.figures(), turns.hand_over_s(), turns.count, turns.singles)
+        timing = timing_of(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
         return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
 
@@ -233,7 +233,7 @@ class _Turns:
                 self._clock.stepped(side, samples, calls)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
-        timing = timing_of(*self.figures(), self.hand_over_s(), self.count, singles)
+        timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
         single, in_rounds = timing.single_speedup, timing.reference_ms / timing.candidate_ms
         assert single is not None
         return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
@@ -278,7 +278,7 @@ class _Turns:
         if not self.mine.kinds:
             return None
         hand_over_s = self.hand_over_s()
-        mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in self.figures())
+        mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in (self.mine, self.theirs))
         ratios: dict[str, list[float]] = {}
         for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
             ratios.setdefault(kind, []).append(above / below)
@@ -301,13 +301,9 @@ class _Turns:
             _take_over(side, self._reference if side is self._candidate else self._candidate)
         self._last = side
 
-    def figures(self) -> tuple[Samples, Samples]:
-        """The rounds of both sides without what showing their contents took the judge."""
-        return self.mine.without_showing(self.theirs.usual_showing_s()), self.theirs.without_showing()
-
     def hand_over_s(self) -> float:
-        """What a round of `count` calls takes beyond them, and beyond showing their contents."""
-        return median(self.figures()[1].beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
+        """What a round of `count` calls takes beyond them."""
+        return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
 
     def tell_quickly(self) -> bool:
         """Take rounds until it is known in which band the speed-up lies. False where it has to be measured fully."""
@@ -316,7 +312,7 @@ class _Turns:
             self.block()
             if len(self.mine.round_s) < QUICK_ROUNDS:
                 continue
-            stated = timing_of(*self.figures(), self.hand_over_s(), self.count, None).speedup
+            stated = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
             if stated.high > QUICK_WIN:
                 return False
             if self._suspect() is None and in_one_band(stated):
@@ -329,13 +325,12 @@ class _Turns:
         if rounds < MIN_ROUNDS:
             return False
         hand_over_s = self.hand_over_s()
-        mine, theirs = self.figures()
-        speedup, _ = stated_of(mine, theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
+        speedup, _ = stated_of(self.mine, self.theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
         width = (speedup.high - speedup.low) / speedup.value
         short = (
             self._plan.singles
             and self._empty_s is None
-            and median(mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
+            and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
         )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
@@ -377,13 +372,9 @@ def beside_and_alone(
         count = reference.sets.count
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
     timing = measured.timing
-    usual_s = min(measured.theirs.usual_showing_s(), alone.usual_showing_s())
-    mine, beside = measured.mine.without_showing(usual_s), measured.theirs.without_showing()
-    alone = alone.without_showing()
-    if empty_s is None:
-        hand_over_s = min(median(side.beyond_events_s(count)) for side in (beside, alone))
-    else:
-        hand_over_s = min(timing.hand_over_ms / 1e3, empty_s)
+    alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
+    hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
+    mine, beside = measured.mine, measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
     slowed = slowed_by(beside, alone, hand_over_s, count)

@@ -357,57 +357,10 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Recorder, name, noted)
     run(1)
     first = events.index("wake")
-    assert events[first - 5 : first + 12] == [
+    assert events[first - 5 : first + 11] == [
         "touch", "clock", "evict", "clock", "clock",
-        "wake", "clock", "touch", "clock", "reveal", "evict", "clock", "round", "touch", "clock", "settle", "clock",
+        "wake", "clock", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "clock",
     ]  # fmt: skip
-
-
-def showing(monkeypatch, seconds):
-    """Have rounds be those of a device, of which showing contents takes what `seconds` says of the subject's name."""
-    shown = {}
-    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
-    monkeypatch.setattr(rounds, "_stay_awake", lambda seconds: None)
-    real = Recorder.wake
-
-    def wake(self):
-        real(self)
-        shown["by"] = self
-
-    def reveal(self, slots):
-        shown["by"].clock.now += seconds(shown["by"].name)
-
-    monkeypatch.setattr(Recorder, "wake", wake)
-    monkeypatch.setattr(InputSets, "reveal", reveal)
-
-
-def test_what_showing_contents_takes_the_judge_is_taken_off_round_by_round(monkeypatch):
-    drifting = itertools.count()
-    showing(monkeypatch, lambda name: 3e-3 + 1e-4 * (next(drifting) % 7))
-
-    def slow(candidate, reference):
-        reference.call_s = 4e-3
-
-    measured, _ = run(4, device_ms=(None, 4.0), change=slow)
-    assert measured.timing.candidate_ms == pytest.approx(1.0, rel=1e-3)
-    assert min(measured.timing.candidate_samples_ms) > 0.99
-    assert measured.timing.hand_over_ms == pytest.approx(1 + 3.3, rel=0.1)
-
-
-@pytest.mark.parametrize("beside_too", [False, True])
-def test_a_candidate_that_takes_the_device_while_contents_are_shown_has_that_counted(monkeypatch, beside_too):
-    """Also where it makes the reference's look as long: they are shown once more when it is gone."""
-    long = {"candidate"} | ({"reference"} if beside_too else set())
-    showing(monkeypatch, lambda name: 5e-3 if name in long else 3e-3)
-    measured, _ = run(4, device_ms=(None, 1.0), alone=lambda candidate, reference: long.clear())
-    assert measured.timing.candidate_ms == pytest.approx(1.5, rel=1e-3)
-    assert measured.timing.reference_ms == pytest.approx(1.0, rel=1e-3)
-
-
-def test_a_candidate_whose_contents_take_less_to_be_shown_gains_nothing(monkeypatch):
-    showing(monkeypatch, lambda name: 2e-3 if name == "candidate" else 3e-3)
-    measured, _ = run(4, device_ms=(None, 1.0), alone=lambda candidate, reference: None)
-    assert measured.timing.candidate_ms == pytest.approx(1.0, rel=1e-3)
 
 
 def test_on_a_host_contents_are_shown_while_all_is_stopped_and_the_clock_starts_before_it_is_woken(monkeypatch):
