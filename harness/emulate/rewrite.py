@@ -6,6 +6,7 @@ substitution is listed. What the headers cannot do is refused by name, never com
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.emulate.constructs import header_not_emulated, name_not_emulated
@@ -74,10 +75,23 @@ def _header_of(draft: Draft, index: int) -> str | None:
 
 def _refuse_implicit_warp_synchrony(draft: Draft) -> None:
     """Volatile shared memory without `__syncwarp`: right only where the lanes of a warp run in lockstep, as on most
-    GPUs they happen to. Here they do not, and the kernel would be found wrong."""
+    GPUs they happen to. Here they do not, and the kernel would be found wrong. A kernel's own parameters never lead to
+    shared memory."""
     names = {token.text for token in draft.tokens if token.kind == "name"}
     if "__shared__" not in names or "__syncwarp" in names:
         return
-    for token in draft.tokens:
-        if token.kind == "name" and token.text == "volatile":
+    parameters = [range(*around) for around in _parameters_of_kernels(draft)]
+    for index, token in enumerate(draft.tokens):
+        if token.kind == "name" and token.text == "volatile" and not any(index in inside for inside in parameters):
             raise NotEmulated("warp-synchronous code on volatile shared memory, without __syncwarp", token.line)
+
+
+def _parameters_of_kernels(draft: Draft) -> Iterator[tuple[int, int]]:
+    """The brackets around the parameters of each `__global__` function: those that its body or a semicolon follows."""
+    for index, token in enumerate(draft.tokens):
+        at = index if token.text == "__global__" else None
+        while at is not None and draft.text(at) not in ("{", ";"):
+            closing = draft.partners.get(at) if draft.text(at) == "(" else None
+            if closing is not None and draft.text(draft.after(closing)) in ("{", ";"):
+                yield at, closing
+            at = draft.after(closing or at)

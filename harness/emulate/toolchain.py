@@ -22,12 +22,13 @@ COMPILE_FLAGS: tuple[str, ...] = (
 TRACE_FLAGS: tuple[str, ...] = (
     "-fsanitize=thread",
     "--param=tsan-instrument-func-entry-exit=0",
+    "-fno-tree-sra",  # a float4 is read as 16 bytes, whose address has to be a multiple of 16, and not as four floats
     "-g1",  # lines, and nothing else
     "-gdwarf-4",
     "-gz=none",
 )
 """Added to COMPILE_FLAGS where a file includes HEADER, and not at linking, they have every access to memory reported to
-the headers' `trace.h`, which finds races and what lies out of bounds. Not together with AddressSanitizer."""
+the headers' `trace.h`, which finds races and what is out of bounds or not aligned. Not with AddressSanitizer."""
 
 OVER_TORCH = "-DCUDA_EMULATION_OVER_TORCH"
 """Beside torch's own headers: has the emulation declare what those declare for CUDA compilers alone."""

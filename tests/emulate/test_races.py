@@ -171,3 +171,26 @@ def test_a_guard_page_is_told_by_its_line_without_being_watched(races: ctypes.CD
         races, in_shared=True, writes=True, offset=100, watch=NOTHING
     )
     assert places(races)[0] == line_of("if (writes) s[offset] = 1;")
+
+
+@pytest.mark.parametrize(
+    ("four", "writes", "offset", "needs"),
+    [
+        (True, False, 4, 0), (True, False, 1, 16), (True, False, 2, 16), (True, True, 8, 0), (True, True, 3, 16),
+        (False, False, 2, 0), (False, False, 1, 8),
+    ],
+)  # fmt: skip
+def test_several_elements_at_once_have_to_be_aligned(
+    races: ctypes.CDLL, four: bool, writes: bool, offset: int, needs: int
+) -> None:
+    tensors = Tensors()
+    x, out = tensors.make(np.zeros(512, np.float32)), tensors.make(np.zeros(512, np.float32))
+    assert x.ctypes.data % 16 == out.ctypes.data % 16 == 0
+    races.cuda_emulation_schedule(ASCENDING, ctypes.c_uint64(0), FAULTS, tensors.zone_of)
+    races.move.restype = ctypes.c_char_p
+    said = races.move(int(four), int(writes), offset, *(ctypes.c_void_p(value.ctypes.data) for value in (x, out)))
+    if not needs:
+        assert said == b""
+        return
+    assert f"misaligned address: the access needs a multiple of {needs} bytes" in said.decode()
+    assert re.match(r"candidate.cu:\d+", places(races)[0] or "")

@@ -188,6 +188,10 @@ y = y.cpu().to(torch::Device("cpu"));
             "__global__ void k() { __shared__ float s[64]; r(s, threadIdx.x); }",
             "warp-synchronous code on volatile shared memory, without __syncwarp",
         ),
+        (
+            "__global__ void k(volatile float* parts) { __shared__ float s[64]; volatile float* w = s; w[0] = 1; }",
+            "warp-synchronous code on volatile shared memory, without __syncwarp",
+        ),
     ],
 )
 def test_what_cannot_be_emulated_is_refused_by_name_and_line(source: str, construct: str) -> None:
@@ -204,6 +208,8 @@ def test_what_cannot_be_emulated_is_refused_by_name_and_line(source: str, constr
         "auto s = at::cuda::getCurrentCUDAStream(); c10::cuda::CUDAGuard g(d); torch::cuda::synchronize();",
         "__host__ void f() { k<<<1, 1>>>(); } __global__ void k() {}",
         "volatile int* flag;",
+        "template <int N> __global__ void __launch_bounds__(64) k(volatile float* p, int n) { __shared__ float s[N]; }",
+        "__global__ void k(float*, const volatile int* p);\n__global__ void r() { __shared__ float s[4]; }",
         '#include <cooperative_groups.h>\n#include "cuda_fp16.h"',
     ],
 )

@@ -297,6 +297,27 @@ extern "C" const char* touch(int in_shared, int writes, int offset, const float*
     return text;
 }
 
+// ---- pointers to several elements at once ----
+
+__global__ void moves_four(bool writes, int offset, const float* x, float* out) {
+    if (I != 0) return;
+    if (writes) *reinterpret_cast<float4*>(out + offset) = make_float4(1, 2, 3, 4);
+    else { float4 v = *reinterpret_cast<const float4*>(x + offset); out[0] = v.x + v.y + v.z + v.w; }
+}
+__global__ void reads_two(int offset, const float* x, float* out) {
+    if (I == 0) out[0] = (float)*reinterpret_cast<const long long*>(x + offset);
+}
+extern "C" const char* move(int four, int writes, int offset, const float* x, float* out) {
+    text[0] = 0;
+    try {
+        if (four) moves_four<<<1, 32>>>(writes != 0, offset, x, out);
+        else reads_two<<<1, 32>>>(offset, x, out);
+    } catch (const std::exception& error) {
+        std::strncpy(text, error.what(), sizeof text - 1);
+    }
+    return text;
+}
+
 // ---- what is no race, and looks like one ----
 
 #define FINE(NAME) PAIR(NAME)

@@ -112,6 +112,14 @@ class Tracer {
 
     // ---- told by the compiler's calls ----
 
+    // An access through a pointer whose type promises so many bytes of alignment.
+    CUDA_EMULATION_UNTRACED void require_aligned(const void* address, std::size_t to, const void* code) {
+        if (thread_ == kNobody || reinterpret_cast<std::uintptr_t>(address) % to == 0) return;
+        char text[160];
+        std::snprintf(text, sizeof text,
+                      "misaligned address: the access needs a multiple of %zu bytes (a GPU answers cudaErrorMisalignedAddress)", to);
+        end(LastFault::other, place_of(code), 0, text);
+    }
     CUDA_EMULATION_UNTRACED void access(const void* address, std::size_t size, bool writes, bool is_atomic, const void* code) {
         if (thread_ == kNobody) return;
         settle();
@@ -306,6 +314,11 @@ class Tracer {
 // The one that watches: a launch that is watched runs on one CPU thread.
 inline Tracer* tracer = nullptr;
 
+CUDA_EMULATION_UNTRACED inline void trace_aligned(const void* address, std::size_t size, bool writes, const void* code) {
+    if (__builtin_expect(tracer == nullptr, 1)) return;
+    tracer->require_aligned(address, size, code);
+    tracer->access(address, size, writes, false, code);
+}
 CUDA_EMULATION_UNTRACED inline void trace(const void* address, std::size_t size, bool writes, bool is_atomic, const void* code) {
     if (__builtin_expect(tracer != nullptr, 0)) tracer->access(address, size, writes, is_atomic, code);
 }
@@ -318,10 +331,14 @@ CUDA_EMULATION_UNTRACED inline void trace(const void* address, std::size_t size,
 
 #define CUDA_EMULATION_CALLBACK extern "C" __attribute__((weak, visibility("hidden"), no_sanitize("thread")))
 #define CUDA_EMULATION_ACCESSES(SIZE)                                                                        \
-    CUDA_EMULATION_ACCESS(__tsan_read##SIZE, SIZE, false)                                                    \
-    CUDA_EMULATION_ACCESS(__tsan_write##SIZE, SIZE, true)                                                    \
+    CUDA_EMULATION_ALIGNED(__tsan_read##SIZE, SIZE, false)                                                   \
+    CUDA_EMULATION_ALIGNED(__tsan_write##SIZE, SIZE, true)                                                   \
     CUDA_EMULATION_ACCESS(__tsan_unaligned_read##SIZE, SIZE, false)                                          \
     CUDA_EMULATION_ACCESS(__tsan_unaligned_write##SIZE, SIZE, true)
+#define CUDA_EMULATION_ALIGNED(NAME, SIZE, WRITES)                                                           \
+    CUDA_EMULATION_CALLBACK void NAME(void* address) {                                                       \
+        cuda_emulation::trace_aligned(address, SIZE, WRITES, __builtin_return_address(0));                   \
+    }
 #define CUDA_EMULATION_ACCESS(NAME, SIZE, WRITES)                                                            \
     CUDA_EMULATION_CALLBACK void NAME(void* address) {                                                       \
         cuda_emulation::trace(address, SIZE, WRITES, false, __builtin_return_address(0));                    \
@@ -387,6 +404,7 @@ CUDA_EMULATION_ATOMICS(64)
 #undef CUDA_EMULATION_EXCHANGE
 #undef CUDA_EMULATION_FETCH
 #undef CUDA_EMULATION_ACCESSES
+#undef CUDA_EMULATION_ALIGNED
 #undef CUDA_EMULATION_ACCESS
 #undef CUDA_EMULATION_CALLBACK
 
