@@ -17,6 +17,8 @@ LOG_LIMIT = 64 << 10
 CANDIDATE_NAME = "candidate.py"
 
 _ERROR = re.compile(r"\berror\s*:|\bundefined reference\b|\bmultiple definition of\b|^nvcc fatal")
+# g++ writes `label:12:5`, nvcc `label(12)`. A label is tried where it begins and nowhere in it.
+_PLACE = re.compile(r"(?<![\w.,=\[\]/+-])([\w.,=\[\]/+-]++)(?:\((\d{1,9})\)|:(\d{1,9}))")
 _SUMMARY = re.compile(r"^\d+ errors? detected in the compilation|collect2: error|^ptxas fatal")
 
 
@@ -60,14 +62,21 @@ def _literals(candidate_source: str) -> tuple[str, list[int], list[ast.Constant]
 
 
 def to_candidate_lines(log: str, request: BuildRequest, candidate_source: str) -> str:
-    """`log` with every `cuda_sources[0]:12` and `kernel.cu(12)` as `candidate.py:LINE`, where that could be traced."""
-    for label, text in _labelled(request):
-        if label not in log:
-            continue
-        start = locate(text, candidate_source)
-        if start is not None:
-            log = _shift(log, label, start)
-    return log
+    """`log` with every `cuda_sources[0]:12` and `kernel.cu(12)` as `candidate.py:LINE`, where that could be traced.
+
+    In one pass, however many sources a request names: it may be one that was refused for their number.
+    """
+    texts = dict(_labelled(request))
+    starts: dict[str, int | None] = {}
+
+    def traced(place: re.Match[str]) -> str:
+        label, line = place[1], place[2] or place[3]
+        if label in texts and label not in starts:
+            starts[label] = locate(texts[label], candidate_source)
+        start = starts.get(label)
+        return place[0] if start is None else f"{CANDIDATE_NAME}:{start + int(line) - 1}"
+
+    return _PLACE.sub(traced, log)
 
 
 def first_error(log: str) -> str:
@@ -90,9 +99,3 @@ def _labelled(request: BuildRequest) -> Iterator[tuple[str, str]]:
     for kind, sources in (("cpp_sources", request.cpp_sources), ("cuda_sources", request.cuda_sources)):
         yield from ((f"{kind}[{i}]", text) for i, text in enumerate(sources))
     yield from request.files.items()
-
-
-def _shift(log: str, label: str, start: int) -> str:
-    """g++ writes `label:12:5`, nvcc `label(12)`; both become `candidate.py:LINE`."""
-    place = re.compile(rf"(?<![\w.\]/]){re.escape(label)}(?:\((\d{{1,9}})\)|:(\d{{1,9}}))")
-    return place.sub(lambda m: f"{CANDIDATE_NAME}:{start + int(m.group(1) or m.group(2)) - 1}", log)

@@ -63,8 +63,6 @@ _ZYGOTE_S = 0.2
 """Seconds that the end of the process from which workers are forked may take to be seen: they die of it in less."""
 SUBMISSION = "submission.txt"
 """The attachment that holds a submission's text."""
-_RECORD_BYTES = 1 << 14
-"""What a record may have in memory, in round numbers."""
 ONE_IN = 20
 """Of so many verdicts from fast builds one is confirmed by stock where `audit` is "sample"."""
 
@@ -170,7 +168,7 @@ class Evaluated:
     @property
     def size(self) -> int:
         """About how many bytes it has, to keep it in memory."""
-        return _RECORD_BYTES + sum(map(len, self.attachments.values()))
+        return sum(map(len, (self.record.model_dump_json(), *self.attachments.values())))
 
     def without(self, attachment: str) -> "Evaluated":
         """The same but for this attachment."""

@@ -179,8 +179,28 @@ def _conclude(tool: Tool, log: str, failure: SubjectFailed | None) -> Findings:
     return Findings(finished=False, summary=f"no result from {tool.title}: {said or how}")
 
 
+# What may be a path, a line behind it: tried where it begins and nowhere in it.
+_RUN = re.compile(r"(?<![^\s:()])[^\s:()]++(?=:\d)")
+_ROOT = re.compile(r"(?<![\w/])/")
+_INLINE = re.compile(r"(?:cpp|cuda)_sources\[\d+\]")
+_MOST_PARTS = 16
+"""Of a file's name; a build takes no deeper ones."""
+
+
 def without_folders(log: str, request: BuildRequest) -> str:
     """`log` with the files of a build under their own names: debug information holds the folder that they lay in."""
-    inline = (r"(?:cpp|cuda)_sources\[\d+\]",) if request.cpp_sources or request.cuda_sources else ()
-    names = "|".join((*inline, *map(re.escape, request.files)))
-    return re.sub(rf"(?<![\w/])/[^\s:()]{{0,4096}}/({names})(?=:\d)", r"\1", log)
+    has_inline = bool(request.cpp_sources or request.cuda_sources)
+
+    def named(found: re.Match[str]) -> str:
+        run = found[0]
+        root = _ROOT.search(run)
+        if root is None:
+            return run
+        _, *parts = run[root.end() :].rsplit("/", _MOST_PARTS)
+        for first in range(len(parts) - 1, -1, -1):
+            name = "/".join(parts[first:])
+            if name in request.files or (has_inline and _INLINE.fullmatch(name)):
+                return f"{run[: root.start()]}{name}"
+        return run
+
+    return _RUN.sub(named, log)

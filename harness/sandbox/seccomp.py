@@ -147,6 +147,11 @@ _PR_SET_PTRACER = 0x59616D61
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE = 1, 5, 0xF
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE, _F_NOTIFY = 8, 10, 15, 1024, 1026
+_IOCTL = (16, 29)
+_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902  # of a socket what F_SETOWN is
+_IOCTL_TYPE = 0xFF00
+# Flags, projects, versions and verity of a file, snapshots of a folder: to its owner, however it is opened
+_OF_FILE_SYSTEMS = tuple(letter << 8 for letter in (ord("X"), ord("f"), ord("v"), 0x94))
 
 # struct seccomp_data: nr, arch, instruction_pointer, args[6]
 _NR, _ARCH, _ARGS = 0, 4, 16
@@ -159,7 +164,7 @@ _LOAD, _JEQ, _JGE, _JSET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _PRETEND = _ERRNO  # the call is not made, and answers 0
 _OWNER_MAY_ALL, _SET_IDS = 0o700, 0o6000
-_EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
+_EPERM, _ENOSYS, _ENOTTY = (_ERRNO | number for number in (errno.EPERM, errno.ENOSYS, errno.ENOTTY))
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -208,6 +213,20 @@ class Program:
                 _op(_RETURN, _EPERM),
             ],
         )
+
+    def answer_ioctls(self, *, owners: bool, files: bool) -> None:
+        """Refuse those that say which process a socket's signals go to, as `owners`; as `files` those of file systems.
+
+        The latter answer as where a file system knows none of them.
+        """
+        body = []
+        if owners:
+            tests = [_op(_JEQ, _FIOSETOWN, 1, 0), _op(_JEQ, _SIOCSPGRP, 0, 1)]
+            body += [_op(_LOAD, _ARGS + 8), *tests, _op(_RETURN, _EPERM)]
+        if files:
+            kinds = [_op(_JEQ, kind, len(_OF_FILE_SYSTEMS) - index, 0) for index, kind in enumerate(_OF_FILE_SYSTEMS)]
+            body += [_op(_LOAD, _ARGS + 8), _op(_AND, _IOCTL_TYPE), *kinds, _op(_RETURN, _ALLOW), _op(_RETURN, _ENOTTY)]
+        self._block(_IOCTL, [*body, _op(_RETURN, _ALLOW)])
 
     def deny_values(self, numbers: tuple[int, int], argument: int, values: tuple[int, ...]) -> None:
         """If the low half of the argument is one of the values."""
@@ -302,4 +321,5 @@ def program(
             code.deny(numbers)
     owners = () if signals else (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)
     code.deny_values(_FCNTL, 1, (_F_SETLEASE, _F_NOTIFY, *owners))
+    code.answer_ioctls(owners=not signals, files=not other_processes)
     return code.bytes()

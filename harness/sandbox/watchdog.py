@@ -2,8 +2,10 @@
 
 import contextlib
 import errno
+import itertools
 import math
 import os
+import random
 import stat
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -65,6 +67,8 @@ class Watchdog:
         self._scratch_next = time.monotonic() + _SCRATCH_EVERY_S
         self._called = called
         self._free_bytes = _free_bytes(scratch) if scratch is not None else 0  # at most, since the folder was looked at
+        self._most_free = self._free_bytes  # ever
+        self._in_flight_since: float | None = None  # at each look since then, and no less was missing
         self._mapped = Mapped()
         self._mapped_next = time.monotonic() + _MAPPED_EVERY_S
         self._least = self._last = processes.shared_of_machine()  # ever, and since the mappings were looked through
@@ -227,12 +231,13 @@ class Watchdog:
         if self._scratch is None:
             return False
         free = _free_bytes(self._scratch)
-        self._free_bytes = max(self._free_bytes, free)
+        self._free_bytes, self._most_free = max(self._free_bytes, free), max(self._most_free, free)
         fallen = self._free_bytes - free >= self._limits.scratch_bytes * _GROWN_SHARE
         if not fallen and time.monotonic() < self._scratch_next:
             return False
         started = time.monotonic()
-        _, removed, _ = self._held(self._used(), mapped=True)
+        used = self._used()
+        _, removed, _ = self._held(used, mapped=True)
         held = sum(removed.values())
         total = held + bytes_below(self._scratch, self._limits.scratch_bytes - held, self._called)
         now = time.monotonic()
@@ -240,7 +245,18 @@ class Watchdog:
             return False  # and what was seen says nothing: the next look begins anew
         self._free_bytes = free
         self._scratch_next = now + max(_SCRATCH_EVERY_S, (now - started) / WATCH_SHARE)
-        return total > self._limits.scratch_bytes
+        return total > self._limits.scratch_bytes or self._sends_its_files_around(used, self._most_free - free, started)
+
+    def _sends_its_files_around(self, used: list[tuple[int, processes.Usage]], missing: int, now: float) -> bool:
+        """Whether removed files may lie in sockets, where nobody is told of them, while the disk has that much less.
+
+        At two looks a second apart, and at all between: descriptors that are sent to be read are read before.
+        """
+        if missing <= self._limits.scratch_bytes or not any(processes.descriptors_in_flight(pid) for pid, _ in used):
+            self._in_flight_since = None
+            return False
+        self._in_flight_since = self._in_flight_since or now
+        return now - self._in_flight_since >= _SCRATCH_EVERY_S
 
 
 def _free_bytes(folder: str) -> int:
@@ -287,9 +303,11 @@ def _sizes_below(folder: str) -> Generator[int, None, None]:
 
     By descriptors, each opened in the one above it, so that whatever is moved or replaced meanwhile, nothing but
     folders from below this one is entered, and depth costs no more than width. The folders on the way down are open all
-    at once; the length of a path bounds them. Raises OSError where something may not be looked into.
+    at once; the length of a path bounds them. In no order, so that nothing is moved from where it will be looked to
+    where it was. Raises OSError where something may not be looked into.
     """
     levels = [_Level(None, [folder], 0)]
+    order = random.Random(os.urandom(16))
     try:
         while levels:
             above = levels[-1]
@@ -300,7 +318,7 @@ def _sizes_below(folder: str) -> Generator[int, None, None]:
             try:
                 levels.append(_entered(name, above))
                 yield 0
-                yield from _sizes_in(levels[-1])
+                yield from _sizes_in(levels[-1], order)
             except OSError as error:
                 if error.errno in _NOT_LOOKED_INTO:
                     raise
@@ -321,27 +339,37 @@ def _entered(name: str, above: _Level) -> _Level:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
     flags = _FOLDER if above.fd is None else _FOLDER | os.O_NOFOLLOW
     try:
-        fd = os.open(name, flags, dir_fd=above.fd)
+        fd = _opened_unseen(name, flags, above.fd)
     except PermissionError:
         _open_to_us(name, above.fd)
-        fd = os.open(name, flags, dir_fd=above.fd)
+        fd = _opened_unseen(name, flags, above.fd)
     return _Level(fd, [], path_bytes)
 
 
-def _sizes_in(level: _Level) -> Iterator[int]:
+def _opened_unseen(name: str, flags: int, above: int | None) -> int:
+    """A folder, open; where we may, without its time of access telling that it was listed. Raises OSError."""
+    try:
+        return os.open(name, flags | os.O_NOATIME, dir_fd=above)
+    except PermissionError:  # its owner may, and who has CAP_FOWNER
+        return os.open(name, flags, dir_fd=above)
+
+
+def _sizes_in(level: _Level, order: random.Random) -> Iterator[int]:
     """What each file and folder right in one takes; the folders are added to it. Raises OSError."""
     assert level.fd is not None
-    with os.scandir(level.fd) as entries:
-        for entry in entries:
-            with contextlib.suppress(FileNotFoundError):
-                try:
-                    found = entry.stat(follow_symlinks=False)
-                except PermissionError:  # it may be listed, and what is in it may not be looked at
-                    os.chmod(level.fd, stat.S_IRWXU)
-                    found = entry.stat(follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode):
-                    level.folders.append(entry.name)
-                yield max(_BLOCK_BYTES, found.st_blocks * _SECTOR_BYTES)
+    with os.scandir(level.fd) as listing:
+        entries = list(itertools.islice(listing, _MOST_ENTRIES + 1))
+    order.shuffle(entries)
+    for entry in entries:
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except PermissionError:  # it may be listed, and what is in it may not be looked at
+                os.chmod(level.fd, stat.S_IRWXU)
+                found = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode):
+                level.folders.append(entry.name)
+            yield max(_BLOCK_BYTES, found.st_blocks * _SECTOR_BYTES)
 
 
 def _open_to_us(name: str, above: int | None = None) -> None:

@@ -15,6 +15,18 @@ def _cut(value: object) -> object:
 
 Said = Annotated[str, BeforeValidator(_cut)]
 """A sentence about a candidate, cut after `MOST_SAID` characters: records and frames are bounded."""
+MOST_NOTES = 40
+"""Sentences of a list of them that a record keeps. A source has as many as it likes put down."""
+
+
+def _fewer(value: object) -> object:
+    if not isinstance(value, tuple | list) or len(value) <= MOST_NOTES:
+        return value
+    return (*value[: MOST_NOTES - 1], f"… and {len(value) - MOST_NOTES + 1} more")
+
+
+Notes = Annotated[tuple[Said, ...], BeforeValidator(_fewer)]
+"""Sentences about a candidate, the first of `MOST_NOTES`: the last one says how many more there were."""
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 """A whole number that columns of 64 bits hold: JSON has larger ones."""
 

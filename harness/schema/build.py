@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Said, Sha256
+from harness.schema.base import Frozen, Notes, Said, Sha256
 
 DEVICE_KIND = "^[a-z0-9-]{1,32}$"
 DeviceKind = Annotated[str, Field(pattern=DEVICE_KIND)]
@@ -64,7 +64,7 @@ class Artifact(Frozen):
     seconds: float
     cpu_seconds: float
     log: str = ""
-    notes: tuple[Said, ...] = ()
+    notes: Notes = ()
 
 
 FAST_TOOLCHAINS = frozenset({"slim", "emulated"})

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Said
+from harness.schema.base import Frozen, Notes, Said
 from harness.schema.build import DeviceKind
 from harness.schema.flag import Flag
 from harness.schema.problem import ProblemRef
@@ -186,7 +186,7 @@ class BuildSummary(Frozen):
     cached: bool
     seconds: float
     cpu_seconds: float
-    notes: tuple[Said, ...] = ()
+    notes: Notes = ()
     decided: str = ""
 
 
@@ -267,7 +267,7 @@ class Record(Frozen):
     confirmed: Literal["stock", "none"] = "none"
     reused: str = ""
     builds: tuple[BuildSummary, ...] = ()
-    substitutions: tuple[str, ...] = ()
+    substitutions: Notes = ()
     sandbox: SandboxReport = SandboxReport()
     phases_s: dict[str, float] = Field(default_factory=dict)
     environment: Environment

@@ -1,6 +1,9 @@
 """Compiler messages in lines of the candidate's own file."""
 
 import ast
+import itertools
+import string
+import time
 
 import pytest
 
@@ -99,3 +102,12 @@ def test_a_candidate_is_parsed_once_however_many_sources_a_request_has(monkeypat
     log = "".join(f"cpp_sources[{number}]:1: error\n" for number in range(200))
     assert to_candidate_lines(log, request, candidate).count("candidate.py:8") == 200
     assert len(parsed) == 1
+
+
+def test_a_log_is_read_once_however_many_sources_a_request_names() -> None:
+    names = ["".join(letters) for letters in itertools.product(string.ascii_lowercase, repeat=3)]
+    request = BuildRequest(name="many", files=dict.fromkeys(names, "int"))
+    log = f"the file name {''.join(names)!r} is none"
+    started = time.process_time()
+    assert to_candidate_lines(f"{log}\nxyz:1: error", request, 's = "int a"') == f"{log}\ncandidate.py:1: error"
+    assert time.process_time() - started < 1

@@ -1,5 +1,7 @@
 """From a tool's output to what the record says of it."""
 
+import time
+
 import pytest
 
 from harness.compile import to_candidate_lines
@@ -148,3 +150,10 @@ def test_numbers_and_blanks_that_a_candidate_writes_into_the_log_of_a_tool_are_n
     assert nsight_compute.read(f"{heading}{odd}    Duration        us         4.5\n").summary.startswith(
         "1 kernel, 4.5 us"
     )
+
+
+@pytest.mark.parametrize("piece", [",/", ",/k.cu", "/", "/k.cu:", "cuda_sources[0]"])
+def test_a_log_of_nothing_but_beginnings_of_places_is_read_in_no_time(piece):
+    started = time.process_time()
+    assert without_folders(piece * 20_000, REQUEST) == piece * 20_000
+    assert time.process_time() - started < 0.5

@@ -615,3 +615,58 @@ def test_root_that_may_not_use_files_of_others_gives_a_worker_no_uid_of_its_own(
         monkeypatch.setattr(host, "can_use_files_of_others", lambda: may)  # noqa: B023 - called right below
         slot, why = Supervisor._choose_slot(None, False, Policy(), ())  # type: ignore[arg-type]
         assert (slot is not None, why is None) == (may, may)
+
+
+def test_removed_files_that_lie_in_a_socket_fill_the_scratch(candidate, tier: Isolation) -> None:
+    if tier == "full":
+        pytest.skip("a tmpfs bounds it")
+    ran = candidate(
+        """
+import os, socket, time
+pair = socket.socketpair()
+for number in range(8):
+    fd = os.open("large", os.O_CREAT | os.O_WRONLY)
+    os.posix_fallocate(fd, 0, 48 << 20)
+    os.unlink("large")
+    socket.send_fds(pair[0], [b"x"], [fd])
+    os.close(fd)
+time.sleep(30)
+""",
+        limits=Limits(scratch_bytes=64 * MIB, memory_bytes=2048 * MIB),
+    )
+    assert ran.exit is not None
+    assert ran.exit.cause == "scratch"
+
+
+def test_descriptors_on_their_way_are_no_fault_where_the_disk_has_lost_little(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, sent = 1 << 40, 1
+    monkeypatch.setattr(watchdog, "_free_bytes", lambda _folder: free)
+    monkeypatch.setattr(watchdog.processes, "descendants", lambda _pid: [os.getpid()])
+    monkeypatch.setattr(watchdog.processes, "descriptors_in_flight", lambda _pid: sent)
+    dog = watchdog.Watchdog(Limits(scratch_bytes=16 * MIB), str(open_folder))
+
+    def is_full(missing: int, later_s: float) -> bool:
+        nonlocal free
+        free, dog._scratch_next = (1 << 40) - missing, 0.0
+        if dog._in_flight_since is not None:
+            dog._in_flight_since -= later_s
+        return dog._scratch_is_full()
+
+    assert not is_full(16 * MIB, 0)
+    assert not is_full(17 * MIB, 0)  # they may be read yet
+    assert not is_full(17 * MIB, 0.5)
+    assert is_full(17 * MIB, 0.6)
+    sent = 0
+    assert not is_full(17 * MIB, 2)
+    sent = 1
+    assert not is_full(17 * MIB, 2)  # others than before
+
+
+def test_looking_at_a_folder_does_not_show_in_its_times(open_folder: Path) -> None:
+    (open_folder / "inner").mkdir()
+    (open_folder / "inner" / "file").touch()  # changed after it was last read, which has reading noted
+    before = (open_folder / "inner").stat().st_atime_ns
+    assert bytes_below(str(open_folder)) == 2 * 4096
+    assert (open_folder / "inner").stat().st_atime_ns == before

@@ -1,6 +1,8 @@
 """The table of system calls in docs/security.md is that of the filter, and leaves out none that the kernel has."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,42 @@ def test_the_numbers_of_aarch64_are_the_generic_ones() -> None:
     numbers = {name: int(number) for name, number in found}
     theirs = {name: arm for name, (_, arm) in (DENIED | PRETENDED).items() if arm >= 0 and name in numbers}
     assert theirs == {name: numbers[name] for name in theirs}
+
+
+_ALONE = """
+import errno, fcntl, os, signal, socket, struct, sys, time
+from harness.sandbox import linux, seccomp
+other, path = int(sys.argv[1]), sys.argv[2]
+linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+linux.install_seccomp(seccomp.program(network=False, other_processes=False, signals=False, pid=os.getpid()))
+here, there = socket.socketpair()
+for number in (0x8901, 0x8902):  # FIOSETOWN, SIOCSPGRP
+    try:
+        fcntl.ioctl(here, number, struct.pack("i", other))
+        fcntl.fcntl(here, fcntl.F_SETFL, os.O_ASYNC)
+        there.send(b"x")
+        print("owned")
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+try:
+    fcntl.ioctl(os.open(path, os.O_RDONLY), 0x40086602, struct.pack("l", 0x40))  # FS_IOC_SETFLAGS: nodump
+    print("flagged")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+here.setblocking(False)
+fcntl.ioctl(here, 0x541B, b"    ")  # FIONREAD: others are as they were
+print("asked")
+"""
+
+
+def test_alone_no_ioctl_signals_another_process_or_changes_what_a_file_system_keeps_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        ran = subprocess.run(
+            [sys.executable, "-c", _ALONE, str(other.pid), str(file)], capture_output=True, text=True, check=False
+        )
+        ended = other.poll()
+        other.kill()
+    assert ran.stdout.split() == ["EPERM", "EPERM", "ENOTTY", "asked"], ran.stderr
+    assert ended is None

@@ -3,6 +3,7 @@
 import pytest
 
 from harness.schema import BuildSummary, Failed
+from harness.schema.base import MOST_NOTES
 from harness.schema.build import BuildFailure
 from harness.schema.record import SandboxReport
 
@@ -26,4 +27,13 @@ def test_what_a_candidate_had_said_of_its_builds_is_cut_in_failures_and_records(
     failed = Failed(stage="build", reason="compile", detail=long)
     assert all(len(model.model_dump_json()) < 10_000 for model in (build, failure, failed))
     assert build.notes[1] == "short"
+    assert BuildSummary.model_validate_json(build.model_dump_json()) == build
+
+
+def test_of_a_hundred_thousand_sentences_about_a_build_a_record_keeps_the_first() -> None:
+    many = tuple(f"cuda_sources[0]: k{number}<<<...>>> run on the CPU (line 1)" for number in range(100_000))
+    build = BuildSummary(name="many", toolchain="emulated", cached=False, seconds=0, cpu_seconds=0, notes=many)
+    assert build.notes[0] == many[0]
+    assert build.notes[-2:] == (many[MOST_NOTES - 2], f"… and {100_000 - MOST_NOTES + 1} more")
+    assert len(build.notes) == MOST_NOTES
     assert BuildSummary.model_validate_json(build.model_dump_json()) == build
