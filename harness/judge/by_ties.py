@@ -15,14 +15,12 @@ from harness.judge.correctness import Agreement, Disagreement, Expected
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import plain
-from harness.judge.tie_orders import Agreeing, Order, Run, Shown, marked, named, order_of, shown, told
+from harness.judge.tie_orders import ORDERS, Agreeing, Order, Run, Shown, marked, named, order_of, shown, told
 from harness.judge.ties import Choice, Wishes
 from harness.schema.record import ToleranceName
 
 SEARCH_S = 3.0
-"""Of one call orders are tried for so many seconds of the judge's CPU time,"""
-ORDERS = 64
-"""and so many at most: the first of equal elements first, the last first, and random ones."""
+"""Of one call orders are tried for so many seconds of the judge's CPU time, and no more than `ORDERS`."""
 
 
 class ByTies:

@@ -16,6 +16,10 @@ from harness.judge.subject import Sampled
 from harness.judge.tensors import at_places, plain
 from harness.judge.ties import Choice, Wish, Wishes
 
+ORDERS = 64
+"""So many orders are tried at most."""
+SHORT = 48
+"""Rows of so many elements at most are turned around by each of them."""
 _CLOSE = 1e-3
 
 Rank = Callable[[int, torch.Tensor], torch.Tensor]
@@ -87,14 +91,21 @@ class Order:
 
 
 def order_of(number: int) -> Wishes:
-    """The order of all ties of a number: 0 has the first of equal elements first, 1 the last, others are random."""
+    """The order of all ties of a number, below `ORDERS`.
+
+    0 has the first of equal elements first, 1 the last. Of rows that are short enough the next ones begin with each
+    element in turn, so that each of equal ones is at each place once. Others are random.
+    """
     return lambda operator, value: Wish(rank=_rank(number, operator, value))
 
 
 def _rank(number: int, operator: int, value: torch.Tensor) -> torch.Tensor:
+    size = value.shape[-1]
+    places = torch.arange(size, device=value.device, dtype=torch.float64)
     if number < 2:
-        places = torch.arange(value.shape[-1], device=value.device, dtype=torch.float64)
         return -places if number else places
+    if number <= size <= SHORT:
+        return (places - number + 1) % size
     chance = torch.Generator(value.device).manual_seed(number << 16 | operator)
     return torch.rand(value.shape, generator=chance, device=value.device)
 

@@ -4,6 +4,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from harness.judge.contents_by_kind import ContentsByKind
+from harness.judge.oracle import Oracle
+from harness.judge.subject import Sampled
+from harness.judge.tie_orders import Run, named, shown, told
+from harness.judge.ties import Choice, InOrder, Wish
+from harness.judge.verification import Verification
+
 HEAD = """
 import torch
 import torch.nn as nn
@@ -142,10 +149,10 @@ CASES = {
         lambda x: (x.cummax(-1)[0], torch.arange(40).expand(len(x), 40).contiguous()),
     ),
     "values gathered by a topk": (
-        "return torch.gather(x.roll(1, 0) + torch.arange(40.0), -1, torch.topk(x, 3)[1])",
-        lambda x: torch.gather(x.roll(1, 0) + torch.arange(40.0), -1, top(x, 3, shuffled)[1]),
-        lambda x: torch.gather(x + torch.arange(40.0), -1, top(x, 3)[1]),
-        lambda x: torch.gather(x.roll(1, 0) + torch.arange(40.0), -1, one_off(top(x, 3)[1], x)),
+        "return torch.gather(0.2 * x.roll(1, 0) + torch.arange(40.0), -1, torch.topk(x, 3)[1])",
+        lambda x: torch.gather(0.2 * x.roll(1, 0) + torch.arange(40.0), -1, top(x, 3, shuffled)[1]),
+        lambda x: torch.gather(0.2 * x + torch.arange(40.0), -1, top(x, 3)[1]),
+        lambda x: torch.gather(0.2 * x.roll(1, 0) + torch.arange(40.0), -1, one_off(top(x, 3)[1], x)),
     ),
     "a router that scatters": (
         ROUTER + "return gates",
@@ -284,3 +291,96 @@ def test_where_nothing_is_left_open_another_of_equal_elements_is_wrong(judge_fun
     assert judge_function(source(body), first).verdict.kind == "correct"
     verdict = judge_function(source(body), other).verdict
     assert (verdict.kind, verdict.trial) == ("wrong", "ties")
+
+
+@pytest.fixture
+def ties_are_timed(monkeypatch):
+    monkeypatch.setattr(ContentsByKind, "timed", lambda self: ("nominal", ("ties",)))
+
+
+@pytest.mark.usefixtures("ties_are_timed")
+@pytest.mark.parametrize("name", ["topk", "values gathered by a topk", "how often each is among the largest"])
+def test_an_honest_twin_is_timed_as_well(judge_function, name):
+    body, honest, *_ = CASES[name]
+    finding = judge_function(source(body), honest, timed=True)
+    assert finding.verdict.kind == "correct", f"{finding.verdict.trial}: {finding.verdict.detail}"
+    assert finding.timing is not None
+
+
+@pytest.mark.usefixtures("ties_are_timed")
+@pytest.mark.parametrize("name", ["topk", "a router that scatters"])
+def test_a_bug_that_begins_in_timed_calls_is_wrong(judge_function, name):
+    body, honest, wrong, _ = CASES[name]
+    calls = []
+
+    def begins_after(count):
+        return lambda x: calls.append(x) or (honest if len(calls) <= count else on_ties_alone(honest, wrong))(x)
+
+    assert judge_function(source(body), begins_after(1000)).verdict.kind == "correct"
+    trials = len(calls)
+    calls.clear()
+    verdict = judge_function(source(body), begins_after(trials), timed=True).verdict
+    assert (verdict.kind, verdict.trial) == ("wrong", "timed")
+
+
+@pytest.mark.usefixtures("ties_are_timed")
+def test_a_timed_call_that_nobody_has_time_to_ask_about_leaves_no_time(judge_function, monkeypatch):
+    body, honest, *_ = CASES["topk"]
+    verify = Verification.verify
+
+    def spent(*arguments):
+        monkeypatch.setattr("harness.judge.question.DOUBTS_S", -1.0)
+        verify(*arguments)
+
+    monkeypatch.setattr(Verification, "verify", spent)
+    finding = judge_function(source(body), honest, timed=True)
+    assert (finding.verdict.kind, finding.timing) == ("correct", None)
+
+
+def test_a_candidate_that_agrees_is_not_asked(judge_function, monkeypatch):
+    monkeypatch.setattr(Oracle, "in_order", lambda *_, **__: pytest.fail("was asked"))
+    verdict = judge_function(source(CASES["topk"][0]), lambda x: torch.topk(x, 5), timed=True).verdict
+    assert verdict.kind == "correct"
+
+
+def test_a_reference_that_leaves_nothing_open_is_asked_once(judge_function, monkeypatch):
+    asked = []
+    before = Oracle.in_order
+    monkeypatch.setattr(Oracle, "in_order", lambda *a, **k: asked.append(a) or before(*a, **k))
+    body = "return torch.sign(x @ x.T - x.sum(-1))"
+    assert judge_function(source(body), lambda x: torch.sign(-(x.sum(-1) - x @ x.T) + 1)).verdict.kind == "wrong"
+    assert len(asked) <= 1
+
+
+@pytest.mark.parametrize("sort", [lambda x: x.sort(-1, True), lambda x: x.topk(9), lambda x: x.kthvalue(5), torch.mode])
+def test_what_is_wished_is_named_where_it_is_equal_and_once(sort):
+    x = torch.randint(-2, 3, (50, 40)).float()
+    with InOrder(lambda operator, value: Wish(rank=torch.rand(value.shape))) as mode:
+        values, _ = sort(x)
+    (random,) = mode.choices
+    hidden = random.indices.masked_fill(torch.rand(random.indices.shape) < 0.5, -1)
+    with InOrder(lambda operator, value: Wish(named=hidden)) as mode:
+        again, also = sort(x)
+    assert torch.equal(again, values) or sort is torch.mode
+    assert bool(((mode.choices[0].indices == hidden) | (hidden < 0)).all())
+    for wrong in (torch.full_like(hidden, 3), torch.full_like(hidden, 99), (random.indices + 1) % 40):
+        with InOrder(lambda operator, value, wrong=wrong: Wish(named=wrong)):
+            again, also = sort(x)
+        also = also.view(random.indices.shape)
+        assert torch.equal(again, values) or sort is torch.mode
+        assert torch.equal(again.view(also.shape), x.gather(-1, also))
+        assert bool((also.sort(-1)[0].diff(dim=-1) != 0).all())
+
+
+def test_what_is_named_at_sampled_places_is_told():
+    shape = torch.Size([3, 4])
+    choices = [Choice(torch.arange(12).view(shape) % 7 + add, torch.Size([3, 9]), 1) for add in (0, 1)]
+    runs = [Run(number, [choice.indices.flip(1)], [choice]) for number, choice in enumerate(choices)]
+    output, places = torch.arange(12).view(shape), torch.tensor([5, 0])
+    sampled = Sampled((3, 4), places, output.view(-1)[places])
+    for said, expected in (
+        (output, output.flip(1)),
+        (sampled, torch.tensor([[-1, -1, -1, 0], [-1, -1, 5, -1], [-1] * 4])),
+    ):
+        one = told([said], runs[0].outputs)
+        assert torch.equal(named(shown(runs, one), one)[0], expected)
