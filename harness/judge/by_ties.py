@@ -7,6 +7,7 @@ order explains.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,13 +15,16 @@ from typing import Any
 from harness.judge.correctness import Agreement, Disagreement, Expected
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
-from harness.judge.tensors import plain
+from harness.judge.tensors import plain, same
 from harness.judge.tie_orders import ORDERS, Agreeing, Order, Run, Shown, marked, named, order_of, shown, told
 from harness.judge.ties import Choice, Wishes
 from harness.schema.record import ToleranceName
 
 SEARCH_S = 3.0
 """Of one call orders are tried for so many seconds of the judge's CPU time, and no more than `ORDERS`."""
+
+IN_VAIN = 3
+"""Where rounding explained so many calls on contents of a kind, one after the other, and ties none, it is not asked."""
 
 
 class ByTies:
@@ -31,6 +35,7 @@ class ByTies:
         self._may_ask, self._has_agreed = True, False
         self._usual = [0, 1]
         self._shown: list[Shown] = []
+        self._in_vain: Counter[str] = Counter()
 
     def hold_again(
         self, output: Any, expected: Expected, question: Question, found: Disagreement
@@ -40,7 +45,7 @@ class ByTies:
         Once the time for doubts is spent a trial is as it was found; raises CannotBeTimed for a timed call where others
         needed this.
         """
-        if not self._may_ask or not question.oracle.repeats:
+        if not self._may_ask or not question.oracle.repeats or self._in_vain[question.kind] >= IN_VAIN:
             return found
         if self._time.is_spent:
             if self._has_agreed and question.timed:
@@ -49,6 +54,7 @@ class ByTies:
         again, question.has_doubts = None, True
         with self._time.spent():
             again = self._found(_Call(output, expected, question, self._tolerance))
+        self._in_vain[question.kind] = 0 if again is not None else self._in_vain[question.kind] + 1
         if again is None:
             return found
         self._has_agreed = True
@@ -80,7 +86,7 @@ class ByTies:
         again = call.agreement(Order(names, marked(runs, call.told)))
         if again is not None:
             self._shown = which
-        elif len(names) < len(runs[0].choices):
+        elif len(names) < len(runs[0].choices) and not same(*(run.outputs for run in runs)):
             agreeing = Agreeing(call.told)
             agreeing.look(runs)
             agreeing.look(call.runs(range(2, ORDERS), until=time.process_time() + SEARCH_S))

@@ -20,7 +20,7 @@ from harness.judge.rounding import Convolutions, Operators, coarse
 from harness.judge.rows import WHOLE, Blocks, Rows, in_blocks, joined, of_outputs, unmixed
 from harness.judge.sampled import at_kept_places
 from harness.judge.tensors import in_each, leaves, mapped, pieces, storages
-from harness.judge.ties import Choice, InOrder, Wishes
+from harness.judge.ties import Choice, InOrder, Wishes, same_choices
 from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
@@ -216,17 +216,20 @@ class Oracle:
     ) -> tuple[Expected, list[Choice]] | None:
         """What is expected where equal elements come in the order that is wished for, and what was chosen (`ties`).
 
-        As written, and in float64 where `expected` has that. None where it cannot be had.
+        As written, and in float64 where `expected` has that and chooses the same there: what is equal as written need
+        not be so in float64, and what the two are apart then is no rounding. None where it cannot be had.
         """
-        mode = InOrder(wishes)
-        with mode:
+        written, wide = InOrder(wishes), InOrder(wishes)
+        with written:
             exact = like = self._again(self.model, inputs, seed)
-        if like is not None and expected.exact is not expected.like:
-            with InOrder(wishes):
-                exact = self._again(self._double, inputs, seed)
-        if not (_same_form(expected.like, like) and _same_form(like, exact)):
+        if not _same_form(expected.like, like):
             return None
-        return replace(expected, like=like, exact=exact, others=()), mode.choices
+        if expected.exact is not expected.like:
+            with wide:
+                exact = self._again(self._double, inputs, seed)
+            if not _same_form(like, exact) or not same_choices(written.choices, wide.choices):
+                exact = like
+        return replace(expected, like=like, exact=exact, others=()), written.choices
 
     @property
     def repeats(self) -> bool:

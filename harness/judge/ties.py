@@ -6,14 +6,14 @@ the first, and a stable sort keeps their order. The reference computed under `In
 wherever that is a right answer, and is otherwise what it always is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from harness.judge.operator_mode import OperatorMode
-from harness.judge.tensors import leaves
+from harness.judge.tensors import leaves, same
 
 _RANKED = frozenset({"topk", "sort"})
 _PICKED = frozenset({"median", "nanmedian", "kthvalue", "mode"})
@@ -43,6 +43,11 @@ class Choice:
     indices: torch.Tensor
     shape: torch.Size
     dim: int
+
+
+def same_choices(some: Sequence[Choice], others: Sequence[Choice]) -> bool:
+    """Whether as many operators named the same."""
+    return same([one.indices for one in some], [one.indices for one in others])
 
 
 Wishes = Callable[[int, torch.Tensor], Wish]
