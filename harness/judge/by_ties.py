@@ -16,7 +16,19 @@ from harness.judge.correctness import Agreement, Disagreement, Expected
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import plain, same
-from harness.judge.tie_orders import ORDERS, Agreeing, Order, Run, Shown, marked, named, order_of, shown, told
+from harness.judge.tie_orders import (
+    ORDERS,
+    Agreeing,
+    Order,
+    Run,
+    Shown,
+    cannot_be,
+    marked,
+    named,
+    order_of,
+    shown,
+    told,
+)
 from harness.judge.ties import Choice, Wishes
 from harness.schema.record import ToleranceName
 
@@ -35,6 +47,7 @@ class ByTies:
         self._may_ask, self._has_agreed = True, False
         self._usual = [0, 1]
         self._shown: list[Shown] = []
+        self._seen: list[Shown] = []
         self._in_vain: Counter[str] = Counter()
 
     def hold_again(
@@ -60,6 +73,10 @@ class ByTies:
         self._has_agreed = True
         return replace(again, spread=0.0, reduced=0.0, own=())
 
+    def names_what_cannot_be(self, output: Any, expected: Expected) -> bool:
+        """Whether indices that it is known to show name no element, or one twice: rounding does no such thing."""
+        return bool(self._seen) and cannot_be(self._seen, told(output, expected.like))
+
     def _found(self, call: "_Call") -> Agreement | None:
         """How the candidate agrees in some order of ties; None where it does in none that was tried.
 
@@ -81,7 +98,7 @@ class ByTies:
 
     def _told(self, call: "_Call", runs: list[Run]) -> Agreement | None:
         """The same in an order that the outputs tell: what they show first, else what they agree with by parts."""
-        which = shown(runs, call.told)
+        self._seen = which = shown(runs, call.told)
         names = named(which, call.told)
         again = call.agreement(Order(names, marked(runs, call.told)))
         if again is not None:

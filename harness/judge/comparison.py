@@ -64,7 +64,9 @@ class Comparison:
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
             found = self._by_ties.hold_again(output, expected, question, found)
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            found = self._moved.hold_again(output, expected, question, found)
+            moved = self._moved.hold_again(output, expected, question, found)
+            may_be = isinstance(moved, Disagreement) or not self._by_ties.names_what_cannot_be(output, expected)
+            found = moved if may_be else found
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))

@@ -7,7 +7,7 @@ or a scattering shows, and by rows, or by the places of the indices, which of th
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -115,12 +115,16 @@ def _rank(number: int, operator: int, value: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Shown:
-    """An output that shows what an operator named: the flat places of its indices that the output holds, in order."""
+    """An output that shows what an operator named: the flat places of its indices that the output holds, in order.
+
+    `choice` is what it named in one order of ties, without the indices.
+    """
 
     output: int
     operator: int
     shape: torch.Size
     places: torch.Tensor
+    choice: Choice
 
 
 def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
@@ -130,7 +134,8 @@ def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
         for operator, choice in enumerate(runs[0].choices):
             places = None if one is None else _places(runs, place, operator)
             if places is not None:
-                found.append(Shown(place, operator, choice.indices.shape, places))
+                alone = replace(choice, indices=choice.indices.new_empty(0))
+                found.append(Shown(place, operator, choice.indices.shape, places, alone))
     return found
 
 
@@ -163,6 +168,21 @@ def named(which: Sequence[Shown], said: Sequence[Told | None]) -> dict[int, torc
             indices = found.setdefault(one.operator, torch.full(one.shape, -1, device=mine.values.device))
             indices.view(-1)[mine.at(one.places)] = mine.values.long()
     return found
+
+
+def cannot_be(which: Sequence[Shown], said: Sequence[Told | None]) -> bool:
+    """Whether a candidate's outputs name what is no element, or an element twice where an operator names each once."""
+    for one in which:
+        mine = said[one.output]
+        if mine is not None:
+            values = mine.values.long()
+            if bool(((values < 0) | (values >= one.choice.shape[one.choice.dim])).any()):
+                return True
+            ordered = named([one], said)[one.operator].sort(one.choice.dim)[0].movedim(one.choice.dim, -1)
+            twice = (ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)
+            if one.choice.once and bool(twice.any()):
+                return True
+    return False
 
 
 # ---- elements that an output of the operand's shape marks ------------------------------------------------------------

@@ -37,12 +37,14 @@ class Wish:
 class Choice:
     """What one operator named: its `indices`, of an operand of this shape, along a dimension of it.
 
-    Those of an operator that leaves the dimension out of its outputs have it, of size 1.
+    Those of an operator that leaves the dimension out of its outputs have it, of size 1. `once`: it names no element
+    twice.
     """
 
     indices: torch.Tensor
     shape: torch.Size
     dim: int
+    once: bool = True
 
 
 def same_choices(some: Sequence[Choice], others: Sequence[Choice]) -> bool:
@@ -80,7 +82,7 @@ class InOrder(OperatorMode):
         asked = _Asked(func.overloadpacket.__name__, given, _flat(along), _flat(own), _flat(named), wish.rank)
         indices = _by_rows(asked).reshape(own.shape)
         values, indices = along.gather(-1, indices).movedim(-1, dim), indices.movedim(-1, dim)
-        self.choices.append(Choice(indices, value.shape, dim))
+        self.choices.append(Choice(indices, value.shape, dim, once=asked.name in _RANKED))
         found = (values, indices) if wide else (values.squeeze(dim), indices.squeeze(dim))
         return type(out)(found) if type(out) in (tuple, list) else found
 
@@ -140,13 +142,28 @@ def _indices(asked: _Asked) -> torch.Tensor:
     if asked.name in _PICKED:
         may = _frequent(value) if asked.name == "mode" else value == value.gather(-1, own)
         return _picked(may, own, asked.rank, named)
-    ordered, order = _ordered(value, asked.rank, descending=_descends(asked.given))
-    count = own.shape[-1]
-    if not bool((named >= 0).any()):
-        return order[..., :count]
-    if asked.given.get("sorted", True):
-        return _with_named(ordered, order, named)[..., :count]
-    return _in_any_order(value, ordered[..., :count], order[..., :count], named)
+    right = _are_right(asked)
+    if bool(right.all()):
+        return named
+    return torch.where(right, named, _ranked(asked))
+
+
+def _are_right(asked: _Asked) -> torch.Tensor:
+    """In which rows all is named, each element once, and of the values that the operator has there itself."""
+    inside = asked.named.clamp(0, asked.value.shape[-1] - 1)
+    once = inside.sort(-1)[0].diff(dim=-1).ne(0).all(-1, keepdim=True)
+    theirs, own = asked.value.gather(-1, inside), asked.value.gather(-1, asked.own)
+    if not asked.given.get("sorted", True):
+        theirs, own = theirs.sort(-1)[0], own.sort(-1)[0]
+    return once & ((asked.named == inside) & (theirs == own)).all(-1, keepdim=True)
+
+
+def _ranked(asked: _Asked) -> torch.Tensor:
+    """What is named by rank, and what is wished to be at its place, where an order was asked for."""
+    ordered, order = _ordered(asked.value, asked.rank, descending=_descends(asked.given))
+    if asked.given.get("sorted", True) and bool((asked.named >= 0).any()):
+        order = _with_named(ordered, order, asked.named)
+    return order[..., : asked.own.shape[-1]]
 
 
 def _descends(given: dict[str, Any]) -> bool:
@@ -184,18 +201,6 @@ def _with_named(ordered: torch.Tensor, order: torch.Tensor, named: torch.Tensor)
     to = (2 * group + right).argsort(dim=-1, stable=True)
     taken = (2 * group + is_named).argsort(dim=-1, stable=True)
     return torch.where(right, wanted, torch.empty_like(order).scatter_(-1, to, order.gather(-1, taken)))
-
-
-def _in_any_order(value: torch.Tensor, ordered: torch.Tensor, order: torch.Tensor, named: torch.Tensor) -> torch.Tensor:
-    """`order`, or what is named where that is as many elements, each once, of the same values."""
-    size = value.shape[-1]
-    inside = named.clamp(0, size - 1)
-    once = inside.sort(-1)[0].diff(dim=-1).ne(0).all(-1, keepdim=True)
-    _, again = value.gather(-1, inside).sort(dim=-1, stable=True)
-    _, theirs = ordered.sort(dim=-1, stable=True)
-    equal = value.gather(-1, inside.gather(-1, again)) == ordered.gather(-1, theirs)
-    right = once & (named == inside).all(-1, keepdim=True) & equal.all(-1, keepdim=True)
-    return torch.where(right, named, order)
 
 
 def _picked(may: torch.Tensor, own: torch.Tensor, rank: torch.Tensor | None, named: torch.Tensor) -> torch.Tensor:
