@@ -1,8 +1,8 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
-A call that is out of tolerance (`correctness`) is asked about twice before it is wrong: whether tf32 in convolutions
-explains it (`by_tf32`), and whether rounding does (`moved_by_rounding`). One that agrees is asked whether it is as
-exact as the reference (`fewer_bits`).
+A call that is out of tolerance (`correctness`) is asked about three times before it is wrong: whether tf32 in
+convolutions explains it (`by_tf32`), whether another order of equal elements does (`by_ties`), and whether rounding
+does (`moved_by_rounding`). One that agrees is asked whether it is as exact as the reference (`fewer_bits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.judge.bench import Bench
 from harness.judge.by_tf32 import ByTf32
+from harness.judge.by_ties import ByTies
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.failure import WrongAnswer
 from harness.judge.fewer_bits import FewerBits
@@ -40,6 +41,7 @@ class Comparison:
         self._time = time = TimeForDoubts(self._trim)
         self._tolerance = tolerance
         self._by_tf32 = ByTf32(tolerance, time, on_gpu=bench.device.type == "cuda")
+        self._by_ties = ByTies(tolerance, time)
         self._moved = MovedByRounding(tolerance, time, unstable=audit.unstable, leave_out=leave_out)
         self._agreement = Agreement()
         self._bitwise: bool | None = None
@@ -49,7 +51,7 @@ class Comparison:
         self.has_agreed = False
 
     def hold(self, output: Any, expected: Expected, question: Question) -> Agreement:
-        """Compare one call's outputs, once more where tf32 or rounding may explain what differs.
+        """Compare one call's outputs, once more where tf32, ties or rounding may explain what differs.
 
         Raises WrongAnswer, and CannotBeTimed where there is no time left to ask.
         """
@@ -60,7 +62,11 @@ class Comparison:
         elif isinstance(found, Agreement):
             self._by_tf32.ask(output, expected, question, found)
         if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            found = self._moved.hold_again(output, expected, question, found)
+            found = self._by_ties.hold_again(output, expected, question, found)
+        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
+            moved = self._moved.hold_again(output, expected, question, found)
+            may_be = isinstance(moved, Disagreement) or not self._by_ties.names_what_cannot_be(output, expected)
+            found = moved if may_be else found
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
@@ -127,7 +133,7 @@ class Comparison:
 
     def let_go(self, question: Question) -> None:
         """Give the device back what doubts about a call took, which may be most of what is free there."""
-        if question.otherwise is not None:
+        if question.has_doubts:
             question.forget()
             self._trim()
 

@@ -105,7 +105,7 @@ class MovedByRounding:
         took all the time there are no more.
         """
         if question.otherwise is None:
-            given = question.given.inputs()
+            given, question.has_doubts = question.given.inputs(), True
             question.otherwise = question.oracle.otherwise(expected.like, given, seed=question.seed)
             if question.otherwise is None:
                 return None

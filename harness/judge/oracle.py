@@ -20,6 +20,7 @@ from harness.judge.rounding import Convolutions, Operators, coarse
 from harness.judge.rows import WHOLE, Blocks, Rows, in_blocks, joined, of_outputs, unmixed
 from harness.judge.sampled import at_kept_places
 from harness.judge.tensors import in_each, leaves, mapped, pieces, storages
+from harness.judge.ties import Choice, InOrder, Wishes, same_choices
 from harness.schema.problem import Precision
 
 FLOAT64_BYTES = 4 << 30
@@ -209,6 +210,26 @@ class Oracle:
             found = self._again(model, inputs, seed)
         self._convolves = mode.found or found is None
         return _narrowed(found, like) if mode.found and _same_form(like, found) else None
+
+    def in_order(
+        self, expected: Expected, inputs: list[Any], wishes: Wishes, *, seed: int
+    ) -> tuple[Expected, list[Choice]] | None:
+        """What is expected where equal elements come in the order that is wished for, and what was chosen (`ties`).
+
+        As written, and in float64 where `expected` has that and chooses the same there: what is equal as written need
+        not be so in float64, and what the two are apart then is no rounding. None where it cannot be had.
+        """
+        written, wide = InOrder(wishes), InOrder(wishes)
+        with written:
+            exact = like = self._again(self.model, inputs, seed)
+        if not _same_form(expected.like, like):
+            return None
+        if expected.exact is not expected.like:
+            with wide:
+                exact = self._again(self._double, inputs, seed)
+            if not _same_form(like, exact) or not same_choices(written.choices, wide.choices):
+                exact = like
+        return replace(expected, like=like, exact=exact, others=()), written.choices
 
     @property
     def repeats(self) -> bool:

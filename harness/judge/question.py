@@ -32,6 +32,7 @@ class Question:
     tolerance than was in other calls, as rounding decides on outputs, no more is asked of it. `otherwise` is what
     `Oracle.otherwise` says of these contents, once it was asked: `others` are the samples that were taken so far and
     `coming` gives more; `further` are those by so many units of rounding that they tell what few elements may be.
+    `has_doubts`: the reference was asked about these contents again.
     """
 
     oracle: Oracle
@@ -45,10 +46,12 @@ class Question:
     coming: Iterator[Other] = field(default_factory=lambda: iter(()))
     others: tuple[Other, ...] = ()
     further: tuple[Other, ...] = ()
+    has_doubts: bool = False
 
     def forget(self) -> None:
         """Let go of the samples, which are many and as large as outputs."""
         self.otherwise, self.coming, self.others, self.further = None, iter(()), (), ()
+        self.has_doubts = False
 
     @property
     def trial(self) -> str:
