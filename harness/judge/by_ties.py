@@ -127,7 +127,7 @@ class _Call:
     def agreement(self, wishes: Wishes) -> Agreement | None:
         """How the candidate agrees with the reference in this order; None where it does not."""
         expected = self._in_order(self._expected, wishes)
-        found = None if expected is None else compare_kept(self._output, expected, self._tolerance)
+        found = compare_kept(self._output, expected, self._tolerance) if expected and self.choices else None
         return found if isinstance(found, Agreement) else None
 
     def runs(self, orders: Sequence[int], until: float) -> Iterator[Run]:

@@ -217,11 +217,14 @@ class Oracle:
         """What is expected where equal elements come in the order that is wished for, and what was chosen (`ties`).
 
         As written, and in float64 where `expected` has that and chooses the same there: what is equal as written need
-        not be so in float64, and what the two are apart then is no rounding. None where it cannot be had.
+        not be so in float64, and what the two are apart then is no rounding. None where it cannot be had. Where no
+        choice is open it is `expected` itself, and none.
         """
         written, wide = InOrder(wishes), InOrder(wishes)
         with written:
             exact = like = self._again(self.model, inputs, seed)
+        if not written.choices:
+            return expected, []
         if not _same_form(expected.like, like):
             return None
         if expected.exact is not expected.like:
