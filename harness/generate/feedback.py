@@ -99,7 +99,8 @@ def _wrong(wrong: Wrong) -> str:
         return f"It is wrong on {inputs}: two calls on the same inputs gave different outputs."
     if wrong.mismatch is None:
         return f"It is wrong on {inputs}: an output has not the value of the reference's."
-    return f"It is wrong on {inputs}: {_mismatch(wrong.mismatch)}"
+    unnoticed = f" A CUDA call of it failed, and it did not look: {wrong.unnoticed}." if wrong.unnoticed else ""
+    return f"It is wrong on {inputs}: {_mismatch(wrong.mismatch)}{unnoticed}"
 
 
 def _mismatch(mismatch: Mismatch) -> str:

@@ -24,7 +24,7 @@ from harness.judge.trials import Trials
 from harness.judge.weights import Weights
 from harness.schema.audit import Audit
 from harness.schema.record import Timing, ToleranceName
-from harness.schema.verdict import Verdict, Wrong
+from harness.schema.verdict import CUDA_ERRORS, Verdict, Wrong
 
 
 @dataclass
@@ -88,7 +88,7 @@ def judge(
             measured, trace = measurement.take(open_reference, call_s=trials.call_s)
         verdict: Verdict = comparison.correct(by_name=by_name is not None)
     except WrongAnswer as wrong:
-        verdict = wrong.verdict
+        verdict = _with_cuda_s_word(wrong.verdict, candidate.cuda_error)
     except CannotBeTimed:
         verdict = comparison.correct(by_name=by_name is not None)
     except RaceFound as race:
@@ -109,3 +109,11 @@ def judge(
         other_weights=candidate.weights if weights.differ and at_once else None,
         phases_s=progress.phases_s,
     )
+
+
+def _with_cuda_s_word(wrong: Wrong, error: int) -> Wrong:
+    """The verdict with CUDA's word on a call of the candidate's that failed unnoticed, where values are wrong."""
+    if not error or wrong.reason not in ("values", "non-finite"):
+        return wrong
+    said = CUDA_ERRORS.get(error, f"error {error}")
+    return wrong.model_copy(update={"unnoticed": said, "detail": f"{wrong.detail}; a CUDA call of it failed: {said}"})

@@ -82,6 +82,9 @@ class Subject(Protocol):
     weights: Mapping[str, str]
     """Of what `construct` built, a digest of some elements by name (`values.sample_of`). A claim, and no more."""
 
+    cuda_error: int
+    """The number of the last call to CUDA's runtime that it says failed unnoticed, 0 where none did."""
+
     def take_weights(self, weights: dict[str, Any]) -> None:
         """Copy tensors over the model's parameters and buffers of these names."""
 

@@ -158,6 +158,7 @@ class WorkerSubject:
         self._copied_bytes = 0
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
+        self.cuda_error = 0
         self._spared: frozenset[int] = frozenset()
 
     # ---- Subject -----------------------------------------------------------------------------------------------
@@ -494,7 +495,7 @@ class WorkerSubject:
         answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
         if held and not self._apart:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
-        self.substitutions = answer.substitutions
+        self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
         self._locate_sets()
         if len(answer.outputs) != len(calls):
             raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")

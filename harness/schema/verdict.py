@@ -90,14 +90,31 @@ class Correct(Frozen):
     weights: Literal["by-seed", "by-name"] = "by-seed"
 
 
+CUDA_ERRORS = {
+    1: "invalid argument",
+    2: "out of memory",
+    9: "invalid configuration argument (the sizes of a grid, a block or its shared memory)",
+    13: "invalid symbol",
+    98: "invalid device function",
+    209: "no kernel image is available for this device",
+    701: "too many resources requested for launch (registers or threads)",
+    720: "a cooperative launch of more blocks than fit on the device at once",
+}
+"""Numbers of CUDA's runtime (driver_types.h) for calls that fail without putting the device into a bad state."""
+
+
 class Wrong(Frozen):
-    """It ran, and its outputs are not the reference's. `trial` names the kind of inputs that showed it."""
+    """It ran, and its outputs are not the reference's. `trial` names the kind of inputs that showed it.
+
+    `unnoticed` is CUDA's word on a call of the candidate's that failed and that it did not look at, as it tells it.
+    """
 
     kind: Literal["wrong"] = "wrong"
     reason: Difference
     detail: str
     trial: str
     mismatch: Mismatch | None = None
+    unnoticed: str = ""
 
 
 class Failed(Frozen):

@@ -309,7 +309,8 @@ class HostCopy(Frozen):
 class Described(Frozen):
     """Outputs by call, tensors at their address in the worker, with handles for those on the device.
 
-    Where arenas are copied there are copies in the place of handles, and the arenas were sent back.
+    Where arenas are copied there are copies in the place of handles, and the arenas were sent back. `cuda_error` is the
+    number of the last call to CUDA's runtime that failed and was not looked at, 0 where there was none.
     """
 
     say: Literal["described"] = "described"
@@ -317,6 +318,7 @@ class Described(Frozen):
     handles: Annotated[tuple[DeviceHandle, ...], Field(max_length=10_000)] = ()
     copies: Annotated[tuple[HostCopy, ...], Field(max_length=100_000)] = ()
     substitutions: Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=1_000)] = ()
+    cuda_error: Annotated[int, Field(ge=0, le=100_000)] = 0
 
 
 class KernelTime(Frozen):

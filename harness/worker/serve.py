@@ -59,6 +59,7 @@ from harness.transport.worker_messages import (
     Traced,
 )
 from harness.worker import capture
+from harness.worker.cuda_errors import last_error_of_cuda
 from harness.worker.emulation import Emulation, span_of
 from harness.worker.faults import kind_of
 from harness.worker.interpreted import InterpretedTriton
@@ -121,6 +122,7 @@ class Server:
         self._emulation: Emulation | None = None
         self._interpreted: InterpretedTriton | None = None
         self._events: tuple[Any, Any] | None = None
+        self._last_error: Callable[[], int] = lambda: 0
         self._spin_s = 0.0
 
     def run(self) -> None:
@@ -163,6 +165,7 @@ class Server:
             torch.set_num_threads(request.threads)
         if request.device == "cuda":
             self._device = torch.device("cuda", 0)
+            self._last_error = last_error_of_cuda()
         if request.emulate:
             self._substitute = CudaAsCpu()
             self._substitute.__enter__()
@@ -350,7 +353,11 @@ class Server:
         outputs = _blame("call", lambda: tuple(encode(self._outputs[call], tensor) for call in request.calls))
         substitutions = self._substitute.substitutions if self._substitute else ()
         return Described(
-            outputs=outputs, handles=tuple(handles.values()), copies=tuple(copies), substitutions=substitutions
+            outputs=outputs,
+            handles=tuple(handles.values()),
+            copies=tuple(copies),
+            substitutions=substitutions,
+            cuda_error=self._last_error(),
         )
 
     def _host_copy(self, value: torch.Tensor) -> HostCopy:

@@ -101,6 +101,11 @@ def test_values_that_are_no_ordinary_numbers_are_told_by_kind(changes, words):
     assert words in said(wrong(mismatch=mismatch(**changes)))
 
 
+def test_a_launch_that_failed_unnoticed_is_told():
+    told = said(wrong(unnoticed="invalid argument"))
+    assert told.endswith(" A CUDA call of it failed, and it did not look: invalid argument.")
+
+
 @pytest.mark.parametrize("reason", ["structure", "shape", "dtype", "device", "inputs-changed", "aliased-input"])
 def test_differences_of_form_are_told_as_they_are(reason):
     assert "has shape 3x4 and should have 3x5" in said(wrong(reason=reason, detail="has shape 3x4 and should have 3x5"))

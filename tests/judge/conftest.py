@@ -32,6 +32,7 @@ class FunctionSubject:
         self.rounds = 0
         self.orders: list[Order] = []
         self.weights: Mapping[str, str] = {}
+        self.cuda_error = 0
         self.looked_at: list[Mapping[int, Sequence[Any]]] = []
         self.spared: frozenset[int] = frozenset()
 
@@ -158,9 +159,11 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         looked_at: Any = None,
         by_name: Mapping[str, str] | None = None,
         orders_s: float = 0.0,
+        cuda_error: int = 0,
     ) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)
+        candidate.cuda_error = cuda_error
         candidate.looked_at = candidate.looked_at if looked_at is None else looked_at
 
         @contextmanager

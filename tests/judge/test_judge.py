@@ -91,6 +91,20 @@ def test_an_answer_that_the_next_call_writes_over_is_wrong(judge_function):
     assert (verdict.kind, verdict.reason) == ("wrong", "aliased-output")
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (0, ""),
+        (9, "invalid configuration argument (the sizes of a grid, a block or its shared memory)"),
+        (77, "error 77"),
+    ],
+)
+def test_a_call_to_cuda_that_failed_unnoticed_is_told_where_values_are_wrong(judge_function, error, said):
+    verdict = judge_function(RELU, torch.zeros_like, cuda_error=error).verdict
+    assert verdict.unnoticed == said
+    assert verdict.detail.endswith(f"; a CUDA call of it failed: {said}") is bool(said)
+
+
 OF_ITS_OWN = RELU.replace("torch.relu(x)", "(torch.relu(x), self.table, torch.arange(3), x.view(-1))").replace(
     "    def forward", "    table = torch.nn.Parameter(torch.ones(2))\n    def forward"
 )
