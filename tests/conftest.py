@@ -1,5 +1,6 @@
 """What holds for the tests of every room."""
 
+import gc
 import hashlib
 import os
 import shutil
@@ -15,6 +16,8 @@ import hypothesis
 import pytest
 
 from harness.schema import Problem, Submission
+
+gc.disable()  # until all tests are collected: looking for garbage among them takes a third of that
 
 # How long an example takes says nothing: machines that others use too have failed tests by it.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -58,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {TESTS / name: place - len(TIMED) for place, name in enumerate(TIMED)}
     places |= {TESTS / name: 1 + place for place, name in enumerate(LAST)}
     items.sort(key=lambda item: places.get(item.path, 0))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays, and need not be looked at again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
