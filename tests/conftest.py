@@ -1,5 +1,6 @@
 """What holds for the tests of every room."""
 
+import gc
 import hashlib
 import os
 import shutil
@@ -16,6 +17,8 @@ import pytest
 
 from harness.schema import Problem, Submission
 
+gc.disable()  # until all tests are collected: looking for garbage among them takes a third of that
+
 # How long an example takes says nothing: machines that others use too have failed tests by it.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -27,31 +30,43 @@ TIMED = (
     "adversarial/test_cheats_on_time.py",
     "adversarial/test_cheats_on_isolation.py",
     "controller/test_timing_alone.py",
+    "cli/test_kernelbench.py",
+    "judge/test_outputs.py",
+    "judge/test_copied_memory.py",
+    "controller/test_kept_reference.py",
 )
 """Files that time candidates nearly all the while. Only one candidate of a machine is timed at a time, so one process
 has them all, and others do what times nothing meanwhile."""
-FIRST = (
-    *TIMED,
-    "sandbox/test_elsewhere.py",
+LAST = (
     "cli/test_batch.py",
-    "judge/test_large_outputs.py",
-    "serve/test_process.py",
-    "serve/test_faults.py",
-    "cli/test_generate.py",
-    "cli/test_eval.py",
-    "test_library.py",
-    "cli/test_kernelbench.py",
     "test_package.py",
     "docs/test_commands.py",
+    "serve/test_process.py",
+    "serve/test_faults.py",
+    "test_library.py",
+    "cli/test_eval.py",
+    "cli/test_generate.py",
+    "generate/test_examples.py",
+    "controller/test_giving_up.py",
+    "controller/test_doubted.py",
+    "test_mcp.py",
+    "test_logs.py",
 )
-"""Files that take half a minute and more: left for the end one of them would keep one core busy and the other idle.
-What the pages' commands build the demo has built before them."""
+"""Files that time a candidate now and then, and would wait for those: they come when these are done, the longest first,
+so that no process is left alone with one. What the pages' commands build the demo has built before them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; the others stay in order."""
-    places = {TESTS / name: place for place, name in enumerate(FIRST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+    """What is timed first, what is timed now and then last; the others stay in order."""
+    places = {TESTS / name: place - len(TIMED) for place, name in enumerate(TIMED)}
+    places |= {TESTS / name: 1 + place for place, name in enumerate(LAST)}
+    items.sort(key=lambda item: places.get(item.path, 0))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays, and need not be looked at again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

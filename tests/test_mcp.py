@@ -129,7 +129,7 @@ def test_a_server_is_asked_by_the_same_tools(serve: Serve) -> None:
 
 @pytest.mark.slow
 def test_the_command_speaks_on_its_standard_streams(problems: Path) -> None:
-    arguments = ["-m", "harness", "mcp", "--problems", str(problems), "--device", "cpu", "--timing", "0"]
+    arguments = ["-m", "harness", "mcp", "--problems", str(problems), "--device", "cpu", "--timing", "none"]
     root = str(Path(__file__).parents[1])
     server = StdioServerParameters(command=sys.executable, args=arguments, env={"PYTHONPATH": root})
 

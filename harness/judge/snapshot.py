@@ -12,6 +12,7 @@ import itertools
 import os
 import re
 import secrets
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -381,7 +382,10 @@ def shown_twice(pid: int, ranges: Sequence[tuple[int, int]]) -> bool:
         parts.setdefault(file, []).append((offset, offset + end - start))
     twice = {file for file, shown in parts.items() if _overlap_each_other(shown)}  # seldom any: libraries' parts do not
     maps = [each for each in maps if each[2] in twice]
-    return any(_overlapping(maps, start, end) for start, end in ranges)
+    starts, ends = [each[0] for each in maps], [each[1] for each in maps]  # both ascend: the kernel tells them in order
+    return any(
+        _overlapping(maps[bisect_right(ends, start) : bisect_left(starts, end)], start, end) for start, end in ranges
+    )
 
 
 _FILE_MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ [1-9][0-9]*) ", re.MULTILINE)

@@ -51,6 +51,7 @@ def main(fd: int, preload: str) -> NoReturn:
     try:
         # Probed before torch is imported: a fork is cheaper then.
         full_refused, confinement = _probe(groups)
+        gc.disable()  # looking for garbage takes a sixth of importing torch, and finds next to none
         for module in json.loads(preload):
             importlib.import_module(module)
         _insist_on_one_thread()
@@ -67,6 +68,7 @@ def main(fd: int, preload: str) -> NoReturn:
     )
     gc.collect()
     gc.freeze()  # the pages of what is imported stay shared with every fork
+    gc.enable()
     with contextlib.suppress(OSError):  # a starter that is gone already is noticed in the loop
         channel.send(control, Ready(confinement=confinement).model_dump_json().encode())
     _Server(control, machine).serve()

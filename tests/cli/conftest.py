@@ -90,7 +90,8 @@ def invoke(here: Path, shared_session: Session, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("harness.cli.console.say_if_first_build", lambda console: None)
 
     def run(*arguments: str | Path) -> Result:
-        short = ["--timing", "0"] if arguments[0] in ("eval", "compare", "batch") else []
+        judges = arguments[0] in ("eval", "compare", "batch")
+        short = ["--timing", "0"] if judges and "--timing" not in arguments else []
         return CliRunner().invoke(main, [*map(str, arguments), *short], catch_exceptions=False)
 
     return run

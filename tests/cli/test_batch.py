@@ -17,6 +17,8 @@ from harness.schema import Record
 from harness.store import open_run
 
 ADVERSARIAL = {path.stem: path for path in (Path(__file__).parent.parent / "adversarial").glob("*/*.py")}
+UNTIMED = ("--timing", "none")
+"""Where nothing is asked of a time: of a submission of ours neither, which is timed as the others are."""
 COMPILED = """
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -300,7 +302,7 @@ def test_a_fault_that_stays_and_that_a_submission_of_ours_does_not_meet_is_the_s
 ):
     lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
     examine_failing("0.py", times=1000)
-    result = invoke("batch", "sub", "--run", "r")
+    result = invoke("batch", "sub", "--run", "r", *UNTIMED)
     assert result.exit_code == 0
     kept = {record.submission.path: record.verdict for record in records("r")}
     assert set(kept) == {"19_ReLU/0.py", "19_ReLU/1.py"}
@@ -311,7 +313,7 @@ def test_a_fault_that_stays_and_that_a_submission_of_ours_does_not_meet_is_the_s
 def test_a_fault_that_goes_once_ours_has_not_met_it_is_nobody_s(here, invoke, wrong, failing, examine_failing):
     lay(here / "sub", {"19_ReLU/0.py": failing, "19_ReLU/1.py": wrong})
     met = examine_failing("0.py", times=2)
-    assert invoke("batch", "sub", "--run", "r").exit_code == 0
+    assert invoke("batch", "sub", "--run", "r", *UNTIMED).exit_code == 0
     assert met == ["19_ReLU/0.py", "19_ReLU/0.py"]
     kept = {record.submission.path: record.verdict for record in records("r")}
     assert (kept["19_ReLU/0.py"].kind, kept["19_ReLU/0.py"].reason) != ("failed", "protocol")
@@ -323,7 +325,7 @@ def test_a_crowd_that_meets_faults_does_not_end_the_batch_where_a_submission_of_
     crowd = {f"19_ReLU/hostile{number}.py": failing for number in range(12)}
     lay(here / "sub", {**crowd, "19_ReLU/zz.py": wrong})
     met = examine_failing("hostile", times=12)
-    result = invoke("batch", "sub", "--run", "r")
+    result = invoke("batch", "sub", "--run", "r", *UNTIMED)
     assert result.exit_code == 0
     assert len(met) == 12
     assert len(records("r")) == 13
@@ -473,7 +475,7 @@ def test_the_batch_around_ten_that_fail_in_ten_ways_completes(here, start):
     texts["forks"] = ADVERSARIAL["forks_without_end"].read_text()
     texts["right"] = (here / "right.py").read_text()
     lay(here / "sub", {f"{name}/19_ReLU/0.py": text for name, text in texts.items()})
-    limits = ["--timeout", "5", "--memory", "4", "--timing", "0", "--audit", "none"]
+    limits = ["--timeout", "5", "--memory", "4", *UNTIMED, "--audit", "none"]
     arguments = ["batch", "sub", "--run", "r", "--device", "cpu", *limits]
     process = start(arguments, cwd=here)
     _, stderr = process.communicate(timeout=400)

@@ -19,6 +19,9 @@ from harness.errors import ToolchainError
 from harness.schema import Record
 from harness.store import open_run
 
+UNTIMED = ("--timing", "none")
+"""Where nothing is asked of a time, which takes ten times as long as a verdict, and waits for others that time."""
+
 
 def judged(result) -> Record:
     """The one JSON object on standard output."""
@@ -59,7 +62,7 @@ def test_a_process_exits_with_0_and_prints_one_object_with_the_keys_that_others_
 
 @pytest.mark.parametrize(("name", "status"), [("right.py", 0), ("wrong.py", 1), ("failing.py", 1)])
 def test_the_exit_status_is_the_verdict(invoke, name, status):
-    result = invoke("eval", name, *relu("--json"))
+    result = invoke("eval", name, *relu("--json", *UNTIMED))
     assert result.exit_code == status, result.stderr
     assert judged(result).verdict.kind == {"right.py": "correct", "wrong.py": "wrong", "failing.py": "failed"}[name]
 
@@ -98,13 +101,13 @@ def test_nothing_found_is_a_verdict(invoke, here):
 def test_a_truncated_response_gives_its_last_whole_block_and_the_record_says_so(invoke, here):
     right = (here / "right.py").read_text()
     (here / "answer.txt").write_text(f"First:\n\n```python\n{right}```\n\nFaster:\n\n```python\n{right[:80]}")
-    result = invoke("eval", "answer.txt", *relu("--json"))
+    result = invoke("eval", "answer.txt", *relu("--json", *UNTIMED))
     assert result.exit_code == 0
     extraction = judged(result).submission.extraction
     assert extraction.truncated
     assert [block.outcome for block in extraction.blocks] == ["taken", "skipped"]
     assert extraction.first_line == 4
-    assert "the response breaks off" in invoke("eval", "answer.txt", *relu()).stdout
+    assert "the response breaks off" in invoke("eval", "answer.txt", *relu(*UNTIMED)).stdout
 
 
 @pytest.mark.parametrize(
@@ -334,7 +337,7 @@ def test_a_flag_that_does_not_exist_is_bad_usage(invoke, here, command):
 
 
 def test_a_flag_that_exists_rejects(invoke):
-    verdict = judged(invoke("eval", "right.py", *relu("--json", "--reject", "no-custom-kernel"))).verdict
+    verdict = judged(invoke("eval", "right.py", *relu("--json", "--reject", "no-custom-kernel", *UNTIMED))).verdict
     assert (verdict.kind, verdict.rule) == ("rejected", "no-custom-kernel")
 
 
@@ -343,7 +346,7 @@ def test_a_flag_that_exists_rejects(invoke):
 
 def test_several_are_judged_in_one_session_and_shown_side_by_side(invoke, here):
     (here / "other.py").write_text((here / "right.py").read_text())
-    result = invoke("eval", "right.py", "wrong.py", "other.py", *relu("--json"))
+    result = invoke("eval", "right.py", "wrong.py", "other.py", *relu("--json", *UNTIMED))
     assert result.exit_code == 1
     kinds = [each["verdict"]["kind"] for each in json.loads(result.stdout)]
     assert kinds == ["correct", "wrong", "correct"]
@@ -364,11 +367,11 @@ def test_two_that_are_compared_are_compared_with_each_other(invoke, here):
 
 
 def test_a_submission_may_come_on_standard_input(here, start):
-    process = start(["eval", "-", *relu(), "--device", "cpu", "--json", "--timing", "0"], cwd=here)
+    process = start(["eval", "-", *relu(), "--device", "cpu", "--json", *UNTIMED], cwd=here)
     process.communicate(timeout=120)
     assert process.returncode == 1, "its standard input is empty"
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "eval", "-", *relu(), "--device", "cpu", "--json", "--timing", "0"],
+        [sys.executable, "-m", "harness", "eval", "-", *relu(), "--device", "cpu", "--json", *UNTIMED],
         input=(here / "right.py").read_text(), cwd=here, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -376,7 +379,7 @@ def test_a_submission_may_come_on_standard_input(here, start):
 
 
 def test_what_is_watched_is_judged_again_when_it_is_saved(here, start):
-    process = start(["eval", "wrong.py", *relu(), "--device", "cpu", "--timing", "0", "--watch", "--run", "w"], here)
+    process = start(["eval", "wrong.py", *relu(), "--device", "cpu", *UNTIMED, "--watch", "--run", "w"], here)
     try:
         wait_for(lambda: recorded(here) == ["wrong"], process)
         (here / "wrong.py").write_text((here / "right.py").read_text())

@@ -60,7 +60,7 @@ def test_a_run_of_kernelbench_is_judged_as_it_is_and_its_analysis_reads_the_expo
 def test_filters_hold_for_the_export_as_well(here, invoke, made_up, monkeypatch):
     made_up.write(here / "checkout", 16, compiled=False)
     monkeypatch.chdir(here / "checkout")
-    invoke("batch", "runs/made-up", "--run", "judged", "--shard", "5/8")
+    invoke("batch", "runs/made-up", "--run", "judged", "--shard", "5/8", "--timing", "none")
     shown = invoke("leaderboard", "judged", "--format", "kernelbench", "--level", "1", "-o", "out")
     assert shown.exit_code == 0, shown.stderr
     assert [path.relative_to("out").as_posix() for path in Path("out").rglob("eval_results.json")] == [

@@ -91,14 +91,16 @@ def server() -> Iterator[Server]:
 def environment(clone: Path, server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """`harness` is this Python's, on the copy; a model answers; home is empty but for a checkout of KernelBench.
 
-    What is judged is timed for as short as can be, nobody is drawn to be built by stock as well, and batches are small:
-    two seconds for each of some fifty answers, and products that are emulated at more than a few rows, show no more.
+    What is judged is timed for as short as can be, nobody is drawn to be built by stock as well, and inputs are small:
+    two seconds for each of some fifty answers, and inputs of megabytes or products that are emulated at more than a few
+    rows, show no more.
     """
     home = tmp_path_factory.mktemp("home")
     shim = home / "bin/harness"
     shim.parent.mkdir()
-    some = 'case "$1" in batch) set -- "$@" --set batch_size=4;; esac'
-    quickly = f'{some}\ncase "$1" in eval|run|batch) set -- "$@" --timing 0 --audit none;; esac'
+    some = 'case "$1" in run|batch) set -- "$@" --set batch_size=4 --set dim=256;; esac'
+    both_levels = 'case "$1 $2" in "batch examples/"*) set -- "$@" --set in_features=256 --set out_features=256;; esac'
+    quickly = f'{some}\n{both_levels}\ncase "$1" in eval|run|batch) set -- "$@" --timing 0 --audit none;; esac'
     shim.write_text(f'#!/bin/sh\n{quickly}\nexec {shlex.quote(sys.executable)} -m harness "$@"\n')
     shim.chmod(0o755)
     (home / "bin/make").write_text(

@@ -169,7 +169,7 @@ def test_what_takes_longer_than_the_drain_is_left_to_the_next_server(server: Ser
     with pytest.raises(NoVerdict, match="it is running"):
         judge(endless, "19_ReLU", url=server.url, deadline_s=5)
     assert server.end(signal.SIGTERM) == 0
-    server.start("--timeout", "300")
+    server.start("--timeout", "300", "--timing", "none")
     assert judge(RIGHT, "19_ReLU", url=server.url, priority="high")["summary"]["kind"] == "correct"
 
 
@@ -211,7 +211,7 @@ def test_killed_at_random_moments_it_loses_nothing_and_changes_no_verdict(
 def test_when_the_processes_that_judge_are_killed_the_verdicts_are_still_their_own(server: Server) -> None:
     """The zygote is a child of the server; all that judges is below it."""
     numbers = range(30)
-    server.start()
+    server.start("--timing", "none")
     assert server.process is not None
     with asking(server, numbers, concurrency=16) as found:
         while len(found) < 5:
