@@ -1,7 +1,8 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
 A call that is out of tolerance (`correctness`) is asked about twice before it is wrong: whether tf32 in convolutions
-explains it (`by_tf32`), and whether rounding does (`moved_by_rounding`). One that agrees is asked whether it is as
+explains it (`by_tf32`), and whether rounding does (`moved_by_rounding`), unless a row of it settles that nothing does
+(`witness`). One that agrees is asked whether it is as
 exact as the reference (`fewer_bits`).
 """
 
@@ -19,6 +20,7 @@ from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import same
+from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Wrong
@@ -55,12 +57,10 @@ class Comparison:
         """
         found = compare_kept(output, expected, self._tolerance)
         self.trials += 1
-        if isinstance(found, Disagreement) and found.reason == "values":
-            found = self._by_tf32.hold_again(output, expected, question, found)
-        elif isinstance(found, Agreement):
+        if isinstance(found, Agreement):
             self._by_tf32.ask(output, expected, question, found)
-        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            found = self._moved.hold_again(output, expected, question, found)
+        elif found.reason in ("values", "non-finite"):
+            found = self._hold_in_doubt(output, expected, question, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
@@ -70,6 +70,21 @@ class Comparison:
         self.known_error.learn(found.own, question.kind)
         self._agreement = self._agreement | found
         return found
+
+    def _hold_in_doubt(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again with what tf32 and rounding explain; a row alone may tell that neither does, in a trial."""
+        settled = False
+        if not (question.timed or self._time.is_spent):
+            with self._time.spent():
+                settled = is_wrong_by_a_row(output, expected, question, found)
+        if settled:
+            return found
+        again: Agreement | Disagreement = found
+        if found.reason == "values":
+            again = self._by_tf32.hold_again(output, expected, question, found)
+        return self._moved.hold_again(output, expected, question, again) if isinstance(again, Disagreement) else again
 
     def _is_as_written(self, output: Any, expected: Expected, question: Question) -> bool:
         """Whether it is the reference as written that has an error all over, and not the output."""

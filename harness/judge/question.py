@@ -32,6 +32,7 @@ class Question:
     tolerance than was in other calls, as rounding decides on outputs, no more is asked of it. `otherwise` is what
     `Oracle.otherwise` says of these contents, once it was asked: `others` are the samples that were taken so far and
     `coming` gives more; `further` are those by so many units of rounding that they tell what few elements may be.
+    `row_was_asked`: rows do not mix, and that of the worst element was asked alone (`witness`).
     """
 
     oracle: Oracle
@@ -45,6 +46,7 @@ class Question:
     coming: Iterator[Other] = field(default_factory=lambda: iter(()))
     others: tuple[Other, ...] = ()
     further: tuple[Other, ...] = ()
+    row_was_asked: bool = False
 
     def forget(self) -> None:
         """Let go of the samples, which are many and as large as outputs."""
