@@ -1,8 +1,9 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
-A call that is out of tolerance (`correctness`) is asked about three times before it is wrong: whether tf32 in
-convolutions explains it (`by_tf32`), whether another order of equal elements does (`by_ties`), and whether rounding
-does (`moved_by_rounding`). One that agrees is asked whether it is as exact as the reference (`fewer_bits`).
+A call that is out of tolerance (`correctness`) is asked about three times before it is wrong: whether another order of
+equal elements explains it (`by_ties`), whether tf32 in convolutions does (`by_tf32`), and whether rounding does
+(`moved_by_rounding`), unless a row of it settles that nothing does (`witness`). One that agrees is asked whether it is
+as exact as the reference (`fewer_bits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import same
+from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Correct, ErrorSummary, Wrong
@@ -57,16 +59,10 @@ class Comparison:
         """
         found = compare_kept(output, expected, self._tolerance)
         self.trials += 1
-        if isinstance(found, Disagreement) and found.reason == "values":
-            found = self._by_tf32.hold_again(output, expected, question, found)
-        elif isinstance(found, Agreement):
+        if isinstance(found, Agreement):
             self._by_tf32.ask(output, expected, question, found)
-        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            found = self._by_ties.hold_again(output, expected, question, found)
-        if isinstance(found, Disagreement) and found.reason in ("values", "non-finite"):
-            moved = self._moved.hold_again(output, expected, question, found)
-            may_be = isinstance(moved, Disagreement) or not self._by_ties.names_what_cannot_be(output, expected)
-            found = moved if may_be else found
+        elif found.reason in ("values", "non-finite"):
+            found = self._hold_in_doubt(output, expected, question, found)
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
@@ -76,6 +72,29 @@ class Comparison:
         self.known_error.learn(found.own, question.kind)
         self._agreement = self._agreement | found
         return found
+
+    def _hold_in_doubt(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again with what ties, tf32 and rounding explain."""
+        again = self._by_ties.hold_again(output, expected, question, found)
+        if isinstance(again, Agreement) or self._is_settled(output, expected, question, found):
+            return again
+        if found.reason == "values":
+            again = self._by_tf32.hold_again(output, expected, question, found)
+        if isinstance(again, Agreement):
+            return again
+        moved = self._moved.hold_again(output, expected, question, again)
+        may_be = isinstance(moved, Disagreement) or not self._by_ties.names_what_cannot_be(output, expected)
+        return moved if may_be else again
+
+    def _is_settled(self, output: Any, expected: Expected, question: Question, found: Disagreement) -> bool:
+        """Whether a row alone tells that neither tf32 nor rounding explains what differs; asked in trials."""
+        settled = False
+        if not (question.timed or self._time.is_spent):
+            with self._time.spent():
+                settled = is_wrong_by_a_row(output, expected, question, found)
+        return settled
 
     def _is_as_written(self, output: Any, expected: Expected, question: Question) -> bool:
         """Whether it is the reference as written that has an error all over, and not the output."""

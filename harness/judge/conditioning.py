@@ -77,12 +77,13 @@ class Jittered(OperatorMode):
 
     Operators that move numbers or choose among them leave none, nor those whose outputs float32 holds exactly. Of those
     whose rounding is not documented it is taken to be a few units of the output. The operands of operators named
-    `coarse` are rounded to tf32 as well, as PyTorch does for convolutions on a GPU.
+    `coarse` are rounded to tf32 as well, as PyTorch does for convolutions on a GPU. With `-units` the same seed leaves
+    the opposite. `always`: also outputs that float32 holds exactly are taken for rounded.
     """
 
-    def __init__(self, seed: int, units: float, coarse: frozenset[str] = frozenset()) -> None:
+    def __init__(self, seed: int, units: float, coarse: frozenset[str] = frozenset(), *, always: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._seed, self._units, self._coarse = seed, units, coarse
+        self._seed, self._units, self._coarse, self._always = seed, units, coarse, always
         self.noisy = False
         """Whether any operator rounded."""
         self._chances: dict[torch.device, torch.Generator] = {}
@@ -99,7 +100,7 @@ class Jittered(OperatorMode):
             args = (args[0] + self._noise(args[0]) * (self._units * UNIT) * args[0].abs(), *args[1:])
         out = func(*args, **(kwargs or {}))
         first = next((leaf for leaf in leaves(out) if _wide(leaf)), None)
-        if first is None or not first.numel() or bool((first == first.float()).all()):
+        if first is None or not first.numel() or not (self._always or bool((first != first.float()).any())):
             return out
         self.noisy = True
         size = _size(plain, args, kwargs or {}, first)

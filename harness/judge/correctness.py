@@ -20,8 +20,9 @@ calls it (kernelbench/eval.py, get_tolerance_for_precision), with the reference'
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -29,9 +30,9 @@ import torch
 from harness.judge.conditioning import NEAREST_FAR, Movable, Other, forgiven
 from harness.judge.criteria import Leaf, described, first_broken
 from harness.judge.error_tally import Tally, reduced_of, spread_of
-from harness.judge.output_scale import Own, Scale, scale_of, slack
+from harness.judge.output_scale import Own, Scale, most_of, scale_of, slack
 from harness.judge.rough_elements import RoughElements
-from harness.judge.tensors import index_of, pieces, same_bits
+from harness.judge.tensors import index_of, leaves, pieces, same_bits
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Difference, Mismatch
 
@@ -90,12 +91,28 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Witness:
+    """The element that is furthest out of tolerance: of which tensor, in the order of `leaves`, and at which index.
+
+    `allowed` says what elements may be off by at most, by what is expected of them, in whichever comparison: random
+    elements tell the scale of an output. However far off the reference turns out to be itself, none may be off by more
+    than `most`, where rounding does not move it.
+    """
+
+    index: tuple[int, ...]
+    allowed: Callable[[torch.Tensor], torch.Tensor]
+    most: float
+    place: int = 0
+
+
+@dataclass(frozen=True)
 class Disagreement:
-    """Why the outputs are not the reference's."""
+    """Why the outputs are not the reference's; `witness` is there where one element alone shows it."""
 
     reason: Difference
     detail: str
     mismatch: Mismatch | None = None
+    witness: Witness | None = None
 
 
 def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled") -> Agreement | Disagreement:
@@ -116,7 +133,8 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
         terms = _Terms(tolerance, known_of(expected.known, place), units)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
-            return found
+            before = leaves([like for _, like, *_ in pairs[:place]])
+            return replace(found, witness=found.witness and replace(found.witness, place=len(before)))
         agreement = agreement | found
         own.extend(found.own or (Own(),))
     return replace(agreement, own=tuple(own))
@@ -285,7 +303,8 @@ def _compare_exactly(
     if not unexplained and count <= forgiven(once, len(others)):
         return Agreement(unstable=unstable / like.numel())
     index = index_of(worst_at, like.shape)
-    return _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
+    found = _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
+    return replace(found, witness=Witness(index, torch.zeros_like, 0.0))
 
 
 def _lie_between(got: torch.Tensor, said: list[torch.Tensor]) -> torch.Tensor:
@@ -333,6 +352,7 @@ def _compare_values(
         rough.add(start, got, want, written, further)
     spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0
+    witness = _witness(tally, of, rtol, like.shape) if parts == 1 else None
     if tally.mismatched <= (0 if tally.unexplained or tally.non_finite else movable.forgiven):
         beyond = rough.beyond(movable.forgiven)
         if beyond is None:
@@ -341,7 +361,7 @@ def _compare_values(
             )
             own = Own(theirs, of.share, usual, rough.share)
             return Agreement(relative, theirs, tally.share, spread, reduced, movable.share, (own,))
-        tally = beyond
+        tally, witness = beyond, None
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
     if not math.isfinite(expected):
@@ -350,7 +370,19 @@ def _compare_values(
     allowed, elements = rtol * abs(expected) + tally.base, like.numel() // parts
     if parts == 2:
         name, index = f"{name}.{('real', 'imag')[index[-1]]}", index[:-1]
-    return _mismatch(name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced)
+    mismatch = _mismatch(
+        name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced
+    )
+    return replace(mismatch, witness=witness)
+
+
+def _witness(tally: Tally, of: Scale, rtol: float, shape: Sequence[int]) -> Witness:
+    return Witness(index_of(tally.worst_at, shape), partial(_at_most, tally, of), tally.base + most_of(of, rtol))
+
+
+def _at_most(tally: Tally, of: Scale, want: torch.Tensor) -> torch.Tensor:
+    """What elements may be off by, also where other random elements tell which ones are marks, or rare."""
+    return 2 * (tally.allowed(want) + tally.large + tally.rare * of.largest)
 
 
 def _tally(of: Scale, known: Own, rtol: float, ordinary: float, parts: int) -> Tally:

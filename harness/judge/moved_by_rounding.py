@@ -18,6 +18,7 @@ from harness.judge.oracle import FEWEST_OTHERS
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.sampled import at_kept_places, compare_kept
 from harness.judge.tensors import leaves, plain
+from harness.judge.witness import is_wrong_by_most, is_wrong_by_one
 from harness.schema.record import ToleranceName
 from harness.schema.verdict import Mismatch
 
@@ -110,6 +111,8 @@ class MovedByRounding:
             if question.otherwise is None:
                 return None
             question.coming = question.otherwise.samples(until=time.process_time() + DOUBT_S)
+        if not question.timed and self._is_settled(output, expected, question, found):
+            return found
         again: Agreement | Disagreement = found
         for most in (FEWEST_OTHERS, len(SCALES)):
             had = len(question.others)
@@ -122,6 +125,13 @@ class MovedByRounding:
         if isinstance(again, Disagreement) and _few(again.mismatch):
             return self._compare_further(output, expected, question, again)
         return again
+
+    def _is_settled(self, output: Any, expected: Expected, question: Question, found: Disagreement) -> bool:
+        """Whether few elements tell that no sample would explain the others."""
+        assert question.otherwise is not None
+        if not _few(found.mismatch):
+            return is_wrong_by_most(output, expected, question.otherwise, found)
+        return not question.row_was_asked and is_wrong_by_one(output, expected, question.otherwise, found)
 
     def _compare_further(
         self, output: Any, expected: Expected, question: Question, found: Disagreement

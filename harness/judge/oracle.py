@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,17 @@ from harness.judge.correctness import Expected
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Convolutions, Operators, coarse
-from harness.judge.rows import WHOLE, Blocks, Rows, in_blocks, joined, of_outputs, unmixed
+from harness.judge.rows import (
+    WHOLE,
+    Blocks,
+    Rows,
+    alone_as_among_others,
+    count_of,
+    in_blocks,
+    joined,
+    of_outputs,
+    unmixed,
+)
 from harness.judge.sampled import at_kept_places
 from harness.judge.tensors import in_each, leaves, mapped, pieces, storages
 from harness.judge.ties import Choice, InOrder, Wishes, same_choices
@@ -46,12 +57,12 @@ class Otherwise:
     """What the reference says of some inputs where its rounding falls otherwise.
 
     `exact` are float64's outputs, None where it has none. `first` is the sample of the first of `SCALES`; `sample`
-    makes one more, by so many units of rounding, None where that is of no use.
+    makes one more, by so many units of rounding that fall as a seed says, None where that is of no use.
     """
 
     exact: Any
     first: Other
-    sample: Callable[[float], Other | None]
+    sample: Callable[[float, int], Other | None]
 
     def samples(self, until: float) -> Iterator[Other]:
         """Those of `SCALES`: `FEWEST_OTHERS`, and then as many as come before `until`, in CPU time of this process."""
@@ -66,9 +77,26 @@ class Otherwise:
         for count, units in enumerate(scales):
             if count >= fewest and time.process_time() > until:
                 return
-            found = self.sample(units)
+            found = self.sample(units, secrets.randbits(62))
             if found is not None:
                 yield found
+
+
+FEWEST_ROWS, COPIES = 16, 4
+"""Where outputs have so many rows, one is asked by so many copies of it: what takes a quarter of a call at most."""
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What the reference says of `COPIES` copies of one row, in float64 where it has that.
+
+    `convolves`: it does so by convolutions. `samples` are what it says where its rounding falls otherwise, by so many
+    units as a seed says: in float64, and as written on inputs that are moved, each copy by itself.
+    """
+
+    exact: Any
+    convolves: bool
+    samples: Callable[[float, int], Iterator[Other | None]]
 
 
 class ReferenceRaised(Exception):
@@ -177,17 +205,48 @@ class Oracle:
             exact = None
         near = exact is not None and _is_near(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
-            first = self._jittered(like, inputs, seed, SCALES[0], blocks)
+            first = self._jittered(like, inputs, seed, SCALES[0], blocks=blocks)
             if first is not None and (near or _explained(first, like, exact, HARDLY_EXPLAINED)):
-                return Otherwise(exact, first, lambda units: self._jittered(like, inputs, seed, units, blocks))
+                return Otherwise(exact, first, partial(self._jittered, like, inputs, seed, blocks=blocks))
         exact = exact if near else None
         mixing = Mixes()
         with mixing:
             self._again(self.model, inputs, seed, blocks)
-        first = self._moved(like, inputs, seed, SCALES[0], blocks) if mixing.found else None
+        first = self._moved(like, inputs, seed, SCALES[0], blocks=blocks) if mixing.found else None
         if first is None:
             return None
-        return Otherwise(exact, first, lambda units: self._moved(like, inputs, seed, units, blocks))
+        return Otherwise(exact, first, partial(self._moved, like, inputs, seed, blocks=blocks))
+
+    def copies(self, like: Any, inputs: list[Any], row: int, *, seed: int) -> Copies | None:
+        """What it says of copies of one row of these inputs; None where there are few rows, or they are seen to mix.
+
+        They do not where copies alone come out as the row does among all others.
+        """
+        if count_of(like) < FEWEST_ROWS:
+            return None
+        convolutions, taken = Convolutions(in_tf32=False), [row] * COPIES
+
+        def as_written(some: list[Any]) -> Any:
+            with convolutions:
+                return self._again(self.model, some, seed)
+
+        rows = alone_as_among_others(as_written, inputs, like, taken)
+        if rows is None:
+            return None
+        given, written = rows.of(inputs, taken), of_outputs(like, taken)
+        exact = self._again(self._double, given, seed) if self._has_double() else None
+        if not _same_form(written, exact):
+            exact = None
+        float32 = _is_float32([like, inputs, list(self.model.parameters())])
+
+        def samples(units: float, chance: int) -> Iterator[Other | None]:
+            if exact is not None and float32:
+                yield self._jittered(written, given, seed, units, chance, always=True)
+            stepped = rows.each(given, lambda some, number: moved(some, chance + number, int(units)))
+            outputs = self._again(self.model, stepped, seed)
+            yield Other(outputs, units) if _same_form(written, outputs) else None
+
+        return Copies(written if exact is None else exact, convolutions.found, samples)
 
     def in_class(self, like: Any, inputs: list[Any], *, seed: int, tf32: bool) -> Any:
         """The outputs as they would be written with convolutions in tf32 throughout, or on a GPU without any.
@@ -331,14 +390,35 @@ class Oracle:
                 torch.cuda.empty_cache()
             return None
 
-    def _jittered(self, like: Any, inputs: list[Any], seed: int, units: float, blocks: Blocks = WHOLE) -> Other | None:
-        mode = Jittered(secrets.randbits(62), units, in_tf32(self._problem.device))
+    def _jittered(
+        self,
+        like: Any,
+        inputs: list[Any],
+        seed: int,
+        units: float,
+        chance: int | None = None,
+        *,
+        blocks: Blocks = WHOLE,
+        always: bool = False,
+    ) -> Other | None:
+        chance = secrets.randbits(62) if chance is None else chance
+        mode = Jittered(chance, units, in_tf32(self._problem.device), always=always)
         with mode:
             outputs = self._again(self._double, inputs, seed, blocks, narrow=True)
         return Other(outputs, units) if mode.noisy and outputs is not None and _same_form(like, outputs) else None
 
-    def _moved(self, like: Any, inputs: list[Any], seed: int, units: float, blocks: Blocks = WHOLE) -> Other | None:
-        outputs = self._again(self.model, moved(inputs, secrets.randbits(62), int(units)), seed, blocks)
+    def _moved(
+        self,
+        like: Any,
+        inputs: list[Any],
+        seed: int,
+        units: float,
+        chance: int | None = None,
+        *,
+        blocks: Blocks = WHOLE,
+    ) -> Other | None:
+        chance = secrets.randbits(62) if chance is None else chance
+        outputs = self._again(self.model, moved(inputs, chance, int(units)), seed, blocks)
         return Other(outputs, units) if outputs is not None and _same_form(like, outputs) else None
 
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:

@@ -93,6 +93,16 @@ def scale_of(
     return found
 
 
+def most_of(of: Scale, rtol: float) -> float:
+    """What the reference's own error can let an element of this output be off by at most, however large it is.
+
+    It counts up to a share of an element's size and the mean, three times at most: for all elements, for those of more
+    than the usual size, for marks; and its slack is twice that and a tolerance.
+    """
+    most = min(MOST_OWN_ERROR, OWN_ERROR_TOLERANCES * rtol)
+    return 3 * (REDUCED_ERROR_FACTOR * most + 2 * rtol) * (of.largest + (of.whole or of).mean)
+
+
 MATTERS = 0.1
 """An own error below this share of the tolerance widens it by less than a factor of two, whatever element it is of."""
 USUAL, HARDLY = 16.0, 0.5
@@ -181,7 +191,7 @@ def _measured(
     return found
 
 
-def some_places(value: torch.Tensor) -> torch.Tensor:
+def some_places(value: torch.Tensor, count: int = SAMPLED) -> torch.Tensor:
     """Flat indices of random elements."""
     chance = torch.Generator(value.device).manual_seed(secrets.randbits(62))
-    return torch.randint(0, value.numel(), (SAMPLED,), generator=chance, device=value.device)
+    return torch.randint(0, value.numel(), (count,), generator=chance, device=value.device)

@@ -33,6 +33,7 @@ class Question:
     `Oracle.otherwise` says of these contents, once it was asked: `others` are the samples that were taken so far and
     `coming` gives more; `further` are those by so many units of rounding that they tell what few elements may be.
     `has_doubts`: the reference was asked about these contents again.
+    `row_was_asked`: rows do not mix, and that of the worst element was asked alone (`witness`).
     """
 
     oracle: Oracle
@@ -47,6 +48,7 @@ class Question:
     others: tuple[Other, ...] = ()
     further: tuple[Other, ...] = ()
     has_doubts: bool = False
+    row_was_asked: bool = False
 
     def forget(self) -> None:
         """Let go of the samples, which are many and as large as outputs."""

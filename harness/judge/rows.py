@@ -12,6 +12,9 @@ import torch
 from harness.judge.correctness import Agreement, Expected, compare
 from harness.judge.tensors import leaves, mapped
 
+Taken = slice | list[int]
+"""Which rows, and how often each."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -22,11 +25,21 @@ class Rows:
 
     places: frozenset[int]
     count: int
-    tried: slice
+    tried: Taken
 
-    def of(self, inputs: Sequence[Any], taken: slice) -> list[Any]:
+    def of(self, inputs: Sequence[Any], taken: Taken) -> list[Any]:
         """The inputs from which the model makes these rows of its outputs."""
         return [value[taken] if place in self.places else value for place, value in enumerate(inputs)]
+
+    def each(self, inputs: Sequence[Any], change: Callable[[list[Any], int], list[Any]]) -> list[Any]:
+        """Inputs with `change` of each row by itself, which is told its number, and of what belongs to no row."""
+
+        def changed(place: int, value: Any) -> Any:
+            if place not in self.places:
+                return change([value], 0)[0]
+            return torch.cat([change([row], number)[0] for number, row in enumerate(value.split(1))])
+
+        return [changed(place, value) for place, value in enumerate(inputs)]
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ def in_blocks(rows: Rows, parts: int) -> Blocks | None:
     return Blocks(rows, tuple(slice(start, start + size) for start in starts)) if size else None
 
 
-def of_outputs(outputs: Any, taken: slice) -> Any:
+def of_outputs(outputs: Any, taken: Taken) -> Any:
     """Some rows of outputs."""
     return mapped(outputs, lambda leaf: leaf[taken])
 
@@ -69,11 +82,17 @@ def unmixed(as_written: Callable[[list[Any]], Any], inputs: Any, like: Any, want
     Inputs and outputs of the rows that are tried have about `wanted` elements together, or are one row.
     `as_written` gives the reference's outputs, or None where it raises; `like` are those of `inputs`.
     """
-    if not (batch := _count(like)) or batch < 2 or not isinstance(inputs, list):
+    if (batch := count_of(like)) < 2:
         return None
     size = max(1, min(batch // 2, wanted * batch // max(1, sum(leaf.numel() for leaf in leaves([inputs, like])))))
     start = (batch - size + 1) // 2  # of a scan the first rows alone are those of all
-    tried = slice(start, start + size)
+    return alone_as_among_others(as_written, inputs, like, slice(start, start + size))
+
+
+def alone_as_among_others(as_written: Callable[[list[Any]], Any], inputs: Any, like: Any, tried: Taken) -> Rows | None:
+    """What belongs to the rows of `like`; None where those that are tried come out otherwise without the others."""
+    if not (batch := count_of(like)) or not isinstance(inputs, list):
+        return None
     alike = [place for place, value in enumerate(inputs) if _rows_of(value) == batch]
     for places in (alike, alike[:1]):
         rows = Rows(frozenset(places), batch, tried)
@@ -89,7 +108,7 @@ def _rows_of(value: Any) -> int:
     return int(value.shape[0]) if isinstance(value, torch.Tensor) and value.dim() else 0
 
 
-def _count(outputs: Any) -> int:
+def count_of(outputs: Any) -> int:
     """The rows that all output tensors have; 0 where they differ, or one has none."""
     counts = {_rows_of(leaf) for leaf in leaves(outputs)}
     return counts.pop() if len(counts) == 1 else 0
