@@ -27,7 +27,7 @@ _INPUTS = {
     "timed": "inputs as the problem draws them",
     "signed": "inputs of both signs",
     "wide": "inputs of a larger scale",
-    "narrow": "inputs of a smaller scale",
+    "narrow": "inputs of a smaller scale, negative throughout",
     "ties": "inputs with many equal values and zeros",
     "huge": "inputs with a few huge values",
 }

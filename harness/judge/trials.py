@@ -93,7 +93,7 @@ class Trials:
         if contents.large:
             contents.forget()
         self._placed.show()
-        self.seen.learn(expected.like, oracle, first_weights=self._weights.index == 0)
+        self.seen.learn(expected.like, oracle, kind, first_weights=self._weights.index == 0)
         outputs = self._called(question, expected)
         self._comparison.known_error.note_trial(expected, kind)
         expected = self._comparison.known_error.beside(expected, kind)

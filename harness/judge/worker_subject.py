@@ -222,7 +222,7 @@ class WorkerSubject:
         self._held.round_begins()
         self._has_contents = False
         self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
-        request = Go(slots=tuple(slots), seed=seed, order=order)
+        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots))
         gathers = hold and self._apart and self._copied_arena() is None
         looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
@@ -239,6 +239,11 @@ class WorkerSubject:
             self._hardware.wait()
         device_ms = self._done.device_ms if self._apart else None
         return Round(time.monotonic() - started, len(slots), device_ms)
+
+    def _plain(self, slots: Sequence[int]) -> tuple[tuple[Value, ...], ...] | None:
+        """What the worker is told of slots besides their tensors, where that was drawn anew."""
+        plain = None if self._sets is None else self._sets[1].plain_of(slots)
+        return None if plain is None else tuple(tuple(encode(one, _no_tensor) for one in call) for call in plain)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._wanted = dict(places)
@@ -699,6 +704,10 @@ def _parts(output: Value) -> tuple[tuple[Range, ...], ...]:
             found.append(((0, extent(leaf)),) if lie is None else lie)
             left -= len(found[-1])
     return tuple(found)
+
+
+def _no_tensor(value: torch.Tensor) -> TensorValue:
+    raise TypeError(f"{value.dtype} is a tensor's")
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:

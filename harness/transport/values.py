@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -182,6 +182,24 @@ def tensors(value: Value) -> list[TensorValue]:
             return [leaf for key in sorted(value.items) for leaf in tensors(value.items[key])]
         case _:
             return []
+
+
+def with_plain(value: Any, plain: Iterator[Any]) -> Any:
+    """A decoded value with others, in the order of `tensors`, in the place of all that is no tensor, in new containers.
+
+    Raises StopIteration where there are too few.
+    """
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, dict):
+        changed = {key: with_plain(value[key], plain) for key in sorted(value)}
+        return {key: changed[key] for key in value}
+    if isinstance(value, list | tuple):
+        items = [with_plain(item, plain) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    return next(plain)
 
 
 def digest_of_plain(value: Value) -> int:

@@ -56,6 +56,33 @@ def test_slots_hold_what_was_written_whatever_its_type_and_layout(layout, dtype)
     sets.close()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
+def test_one_kind_is_negative_throughout_and_of_none_of_its_elements_nearly_zero(dtype):
+    (found,) = stressed([torch.rand(1000, 100).to(dtype)], "narrow", 3)
+    assert found.float().max() < -0.01
+
+
+def test_what_is_no_tensor_is_as_it_was_written_to_each_slot():
+    sets = InputSets([torch.zeros(2), 3, {"a": [True, None], "b": "mean"}], 3, HostArena)
+    assert sets.plain_of([0, 1]) is None
+    sets.write(1, [torch.ones(2), 3, {"a": [True, None], "b": "mean"}])
+    assert sets.plain_of([0, 1]) is None
+    sets.write(1, [torch.ones(2), 7.5, {"a": [False, None], "b": "sum"}])
+    assert sets.plain_of([1, 0]) == [(7.5, False, None, "sum"), (3, True, None, "mean")]
+    assert sets.arguments(1)[1:] == [7.5, {"a": [False, None], "b": "sum"}]
+    assert sets.written_apart(0)[1:] == [3, {"a": [True, None], "b": "mean"}]
+    sets.write(1, [torch.ones(2), 3, {"a": [True, None], "b": "mean"}])
+    assert sets.plain_of([1]) == [(3, True, None, "mean")]
+    sets.close()
+
+
+def test_contents_that_were_drawn_together_have_the_plain_values_of_their_draw():
+    sets = InputSets([torch.zeros(2), True], 3, HostArena)
+    sets.write_together([2, 0], [torch.ones(2, 2), False])
+    assert sets.plain_of([0, 1, 2]) == [(False,), (True,), (False,)]
+    sets.close()
+
+
 def test_complex_inputs_are_drawn_anew_in_both_parts():
     value = torch.polar(torch.ones(8, 8), torch.zeros(8, 8))
     for kind in KINDS:

@@ -427,6 +427,89 @@ def test_what_a_disagreement_says_is_bounded(judge_function):
     assert len(finding.verdict.detail) < 5_000
 
 
+NUMBERS = """
+import random
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, factor, options):
+        if options["negate"]:
+            x = -x
+        return torch.tanh(x) * factor + options["steps"][0]
+def get_inputs():
+    numbers = {"steps": [int(torch.randint(1, 1000, ()))], "negate": random.random() < 0.5}
+    return [torch.randn(33), random.uniform(1, 9), numbers]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_numbers_that_are_drawn_are_the_same_for_both_sides_and_others_in_each_call(judge_function, timed):
+    seen = set()
+
+    def forward(x, factor, options):
+        seen.add((factor, options["steps"][0]))
+        return torch.tanh(-x if options["negate"] else x) * factor + options["steps"][0]
+
+    finding = judge_function(NUMBERS, forward, timed=timed)
+    assert finding.verdict.kind == "correct"
+    assert len(seen) >= (100 if timed else 6)
+    assert (finding.timing is not None) == timed
+
+
+def test_numbers_that_were_drawn_for_an_earlier_call_are_wrong(judge_function):
+    kept = []
+
+    def forward(x, *numbers):
+        kept.append(numbers)
+        factor, options = kept[0]
+        return torch.tanh(-x if options["negate"] else x) * factor + options["steps"][0]
+
+    verdict = judge_function(NUMBERS, forward).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "signed")
+
+
+def test_another_number_of_numbers_at_each_draw_is_the_problems_fault(judge_function):
+    source = NUMBERS.replace("[int(torch.randint(1, 1000, ()))]", "[1] * random.randint(1, 1000)")
+    with pytest.raises(ProblemError, match="of one form"):
+        judge_function(source, lambda x, factor, options: torch.tanh(-x if options["negate"] else x) * factor + 1)
+
+
+LARGEST = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return OPERATION
+def get_inputs():
+    return [torch.rand(4, 8, 32, 32)]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "from_zero"),
+    [
+        ("x.amax(-1)", lambda x: x.amax(-1).clamp(min=0)),
+        ("x.amax(0)", lambda x: x.amax(0).clamp(min=0)),
+        ("x.amax()", lambda x: x.amax().clamp(min=0)),
+        (
+            "torch.nn.functional.max_pool2d(x, 9, 5, padding=4)",
+            lambda x: torch.nn.functional.max_pool2d(torch.nn.functional.pad(x, (4,) * 4), 9, 5),
+        ),
+    ],
+)
+def test_a_maximum_that_starts_at_zero_is_wrong(judge_function, operation, from_zero):
+    verdict = judge_function(LARGEST.replace("OPERATION", operation), from_zero).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
+
+
+def test_an_activation_that_makes_zeros_of_what_is_negative_throughout_is_no_reason_to_look_elsewhere(judge_function):
+    looked_at = []
+    assert judge_function(RELU, torch.relu, timed=True, looked_at=looked_at).verdict.kind == "correct"
+    assert not looked_at
+
+
 RARE = """
 import torch
 class Model(torch.nn.Module):

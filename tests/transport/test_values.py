@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from harness.transport.memory import HostArena, aligned, view
-from harness.transport.values import OpaqueValue, TensorValue, Value, decode, encode, tensors
+from harness.transport.values import OpaqueValue, TensorValue, Value, decode, encode, tensors, with_plain
 
 PLAIN = st.recursive(
     st.none()
@@ -36,6 +36,16 @@ def test_plain_values_come_out_as_they_went_in(value):
     back = decode(crossed(encode(value, no_tensor)), no_tensor)
     assert back == value
     assert type(back) is type(value)
+
+
+def test_plain_values_are_exchanged_around_the_same_tensors():
+    kept = torch.rand(3)
+    given = [kept, 1, {"b": (2.5, kept), "a": [None]}, "x"]
+    found = with_plain(given, iter([7, "a", "b", "y"]))
+    assert found == [kept, 7, {"b": ("b", kept), "a": ["a"]}, "y"]
+    assert given[1:] == [1, {"b": (2.5, kept), "a": [None]}, "x"]
+    with pytest.raises(StopIteration):
+        with_plain([1, 2], iter([1]))
 
 
 def test_infinity_nan_and_negative_zero_survive():
