@@ -3,8 +3,12 @@
 A trial of the kind `nominal` is what the problem's `get_inputs` draws. The other kinds keep its shapes, dtypes and
 integers and change the floating values, because a benchmark's inputs are often all of one sign and scale, and a
 candidate may be right on those alone: `return x` passes ReLU on values in [0, 1).
+
+Where floating values among them are the same at every draw, and the reference is finite on none of the other kinds (a
+logarithm of weights), they are varied: else what follows from them could be remembered from call to call.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +82,13 @@ KINDS = {**STRESS, "units": _units}
 """And one more, where the others leave much of an output untold (`judge/told.py`)."""
 
 
+VARIED = ("shuffled", "varied")
+"""Kinds for floating values that are the same at every draw, where the reference stays finite on none of those above:
+each is multiplied by a factor near one, and in the first they are in another order as well."""
+LEAST_SPREAD, MOST_SPREAD = 0.05, 0.2
+"""Such factors are 1 less what is drawn up to a spread, and that is drawn for each tensor: their mean is not known."""
+
+
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     """`inputs` with the values of every floating and complex tensor drawn anew as `kind` says; the rest is kept.
 
@@ -91,6 +102,48 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
         return _changed(value, change) if holds_values else value
 
     return in_each(inputs, drawn)
+
+
+def varied(inputs: list[Any], kind: str, seed: int, places: Sequence[int]) -> list[Any]:
+    """`inputs` with the floating and complex values of the arguments at `places` changed as one of `VARIED` says.
+
+    Signs and zeros stay, and sizes nearly; none crosses one.
+    """
+    seed_everything(seed)
+
+    def drawn(value: torch.Tensor) -> torch.Tensor:
+        if not (value.is_floating_point() or value.is_complex()):
+            return value
+        spread = random.uniform(LEAST_SPREAD, MOST_SPREAD)
+        return _multiplied(_shuffled(value) if kind == "shuffled" else value, spread)
+
+    return [mapped(value, drawn) if place in places else value for place, value in enumerate(inputs)]
+
+
+def _shuffled(value: torch.Tensor) -> torch.Tensor:
+    """Each dimension in another order, those of one size in the same: a graph gets other names for its nodes.
+
+    What is symmetric stays so, and what a row holds stays in one row.
+    """
+    orders = {size: torch.randperm(size, device=value.device) for size in value.shape}
+    moved = value.view(torch.uint8) if value.element_size() == 1 else value  # an 8-bit float cannot be indexed
+    for dimension, size in enumerate(value.shape):
+        moved = moved.index_select(dimension, orders[size])
+    return moved.view(value.dtype)
+
+
+def _multiplied(value: torch.Tensor, spread: float) -> torch.Tensor:
+    """Each element by a factor of its own; what is larger than one gets larger. By pieces if large."""
+    if value.is_complex():
+        return torch.view_as_complex(_multiplied(torch.view_as_real(value.resolve_conj()), spread).contiguous())
+    if value.numel() > PIECE:
+        found = torch.empty(value.shape, dtype=value.dtype, device=value.device)
+        for piece, place in zip(views(value, PIECE), views(found, PIECE), strict=True):
+            place.copy_(_multiplied(piece, spread))
+        return found
+    wide = value if value.dtype == torch.float64 else value.float()
+    factors = 1 - spread * torch.rand(value.shape, device=value.device, dtype=wide.dtype)
+    return torch.where(wide.abs() > 1, wide / factors, wide * factors).to(value.dtype)
 
 
 def permuted(inputs: list[Any], seed: int, places: Sequence[int] | None = None) -> list[Any]:

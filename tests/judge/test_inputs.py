@@ -4,7 +4,17 @@ import pytest
 import torch
 
 from harness.judge import inputs as module
-from harness.judge.inputs import KINDS, RED_ZONE, STRESS, InputSets, permuted, stressed, without_contents
+from harness.judge.inputs import (
+    KINDS,
+    RED_ZONE,
+    STRESS,
+    VARIED,
+    InputSets,
+    permuted,
+    stressed,
+    varied,
+    without_contents,
+)
 from harness.judge.tensors import leaves, plain, same
 from harness.transport.memory import HostArena
 
@@ -90,6 +100,54 @@ def test_complex_inputs_are_drawn_anew_in_both_parts():
         assert (found.dtype, found.shape) == (value.dtype, value.shape)
         assert not torch.equal(found.real, value.real)
         assert not torch.equal(found.imag, value.imag)
+
+
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.float8_e4m3fn, torch.complex64]
+
+
+@pytest.mark.parametrize("kind", VARIED)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_are_varied_by_little_and_keep_their_signs_and_zeros(monkeypatch, kind, dtype, layout):
+    monkeypatch.setattr(module, "PIECE", 50)
+    value = (LAYOUTS[layout]() * 4 - 2).to(dtype)
+    value = (
+        torch.where(value.float().abs() < 0.5, torch.zeros((), dtype=dtype), value) if not dtype.is_complex else value
+    )
+    (found, kept) = varied([value, value], kind, 3, (0,))
+    assert (found.shape, found.dtype, kept is value) == (value.shape, dtype, True)
+    assert same(varied([value], kind, 3, (0,)), [found])
+    assert not same(found, value)
+    before, after = ((one.real if dtype.is_complex else one.float()).flatten().sort().values for one in (value, found))
+    assert torch.equal(before.sign(), after.sign())
+    assert torch.equal(before.abs() <= 1, after.abs() <= 1)
+    assert (after - before).abs().max() <= 0.5 * before.abs().max()
+
+
+def test_varied_values_of_a_graph_are_those_of_the_same_graph_with_other_names():
+    edges = torch.diag(torch.ones(63), 1) + torch.diag(torch.ones(63), -1) + torch.eye(64)
+    (found,) = varied([edges], "shuffled", 3, (0,))
+    shape = found > 0
+    assert torch.equal(shape, shape.t())
+    assert bool(shape.diagonal().all())
+    assert not torch.equal(shape, edges > 0)
+    assert torch.equal(shape.sum(1).sort().values, (edges > 0).sum(1).sort().values)
+    (kept,) = varied([edges], "varied", 3, (0,))
+    assert torch.equal(kept > 0, edges > 0)
+    assert len(kept[kept > 0].unique()) == int((edges > 0).sum())
+
+
+def test_no_mean_of_varied_values_is_known_beforehand():
+    means = {round(float(varied([torch.ones(10_000)], "varied", seed, (0,))[0].mean()), 3) for seed in range(20)}
+    assert len(means) > 10
+    assert max(means) - min(means) > 0.03
+
+
+def test_values_within_arguments_are_varied_too():
+    whole, values = torch.arange(6), torch.rand(6)
+    ((found, integers, word),) = varied([[values, whole, "mean"]], "shuffled", 3, (0,))
+    assert not same(found, values)
+    assert (same(integers, whole), word) == (True, "mean")
 
 
 NESTED = {

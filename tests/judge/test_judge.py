@@ -421,6 +421,73 @@ def test_integers_are_left_alone_where_the_reference_raises_on_others(judge_func
     assert verdict.kind == "correct"
 
 
+WEIGHTED = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, weights):
+        return x @ OPERATION
+def get_inputs():
+    return [torch.rand(4, 64), FLOATS]
+def get_init_inputs():
+    return []
+"""
+LOGARITHMS = WEIGHTED.replace("OPERATION", "torch.log(weights)").replace("FLOATS", "torch.linspace(1, 2, 64)")
+
+
+def remembering_logarithms():
+    kept = []
+
+    def forward(x, weights):
+        if not kept:
+            kept.append(torch.log(weights))
+        return x @ kept[0]
+
+    return forward
+
+
+def test_what_is_remembered_of_floats_that_never_change_is_contradicted(judge_function):
+    verdict = judge_function(LOGARITHMS, remembering_logarithms()).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "shuffled")
+    honest = judge_function(LOGARITHMS, lambda x, weights: x @ torch.log(weights), timed=True)
+    assert (honest.verdict.kind, honest.timing is not None) == ("correct", True)
+
+
+def test_floats_that_never_change_are_varied_in_half_of_the_rounds(judge_function):
+    seen = []
+
+    def forward(x, weights):
+        seen.append(float(weights[:32].sum()))
+        return x @ torch.log(weights)
+
+    judge_function(LOGARITHMS, forward, timed=True)
+    assert 0.2 < len(set(seen)) / len(seen) < 0.9
+
+
+def test_floats_whose_order_matters_are_varied_where_they_are(judge_function):
+    source = WEIGHTED.replace("OPERATION", "weights.diff().log()").replace("FLOATS", "2.0 ** torch.arange(65)")
+    finding = judge_function(source, lambda x, weights: x @ weights.diff().log(), timed=True)
+    assert (finding.verdict.kind, finding.timing is not None) == ("correct", True)
+    kept = []
+
+    def remembering(x, weights):
+        kept.append(weights.diff().log())
+        return x @ kept[0]
+
+    verdict = judge_function(source, remembering).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "varied")
+
+
+def test_there_is_no_time_where_floats_never_change_and_no_others_can_be_made(judge_function):
+    source = WEIGHTED.replace("OPERATION", "(1 / (weights == 1).all() * weights)").replace("FLOATS", "torch.ones(64)")
+    finding = judge_function(source, lambda x, weights: x @ weights, timed=True)
+    assert (finding.verdict.kind, finding.timing) == ("correct", None)
+
+
+def test_floats_that_another_kind_of_contents_changes_are_not_varied(judge_function):
+    source = WEIGHTED.replace("OPERATION", "weights").replace("FLOATS", "torch.linspace(1, 2, 64)")
+    assert judge_function(source, lambda x, weights: x @ weights).verdict.trials == 7
+
+
 def test_what_a_disagreement_says_is_bounded(judge_function):
     finding = judge_function(RELU, lambda x: Opaque("A" * 1_000_000))
     assert finding.verdict.reason == "structure"
