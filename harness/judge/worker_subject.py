@@ -60,6 +60,7 @@ from harness.transport.values import (
     decode,
     digest_of_plain,
     encode,
+    packed_plain,
     tensors,
 )
 from harness.transport.worker_messages import (
@@ -240,10 +241,10 @@ class WorkerSubject:
         device_ms = self._done.device_ms if self._apart else None
         return Round(time.monotonic() - started, len(slots), device_ms)
 
-    def _plain(self, slots: Sequence[int]) -> tuple[tuple[Value, ...], ...] | None:
+    def _plain(self, slots: Sequence[int]) -> str | None:
         """What the worker is told of slots besides their tensors, where that was drawn anew."""
         plain = None if self._sets is None else self._sets[1].plain_of(slots)
-        return None if plain is None else tuple(tuple(encode(one, _no_tensor) for one in call) for call in plain)
+        return None if plain is None else packed_plain(plain)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._wanted = dict(places)
@@ -704,10 +705,6 @@ def _parts(output: Value) -> tuple[tuple[Range, ...], ...]:
             found.append(((0, extent(leaf)),) if lie is None else lie)
             left -= len(found[-1])
     return tuple(found)
-
-
-def _no_tensor(value: torch.Tensor) -> TensorValue:
-    raise TypeError(f"{value.dtype} is a tensor's")
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:

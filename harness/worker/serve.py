@@ -24,7 +24,7 @@ from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
 from harness.transport.configurations import restored
 from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
-from harness.transport.values import TensorValue, Value, decode, digest_of_plain, encode, sample_of, with_plain
+from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of, unpacked_plain, with_plain
 from harness.transport.worker_messages import (
     REQUEST,
     Attach,
@@ -315,11 +315,10 @@ class Server:
 
         return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
 
-    def _take_plain(self, slots: Sequence[int], plain: Sequence[Sequence[Value]]) -> None:
+    def _take_plain(self, slots: Sequence[int], plain: str) -> None:
         """Put what is no tensor in the place of what slots had there."""
-        for slot, values in zip(slots, plain, strict=True):
-            given = iter([decode(value, self._tensor_in(None)) for value in values])
-            self._inputs[slot] = with_plain(self._inputs[slot], given)
+        for slot, values in zip(slots, unpacked_plain(plain), strict=True):
+            self._inputs[slot] = with_plain(self._inputs[slot], iter(values))
 
     def _emulated(self, calls: Callable[[], Done], order: Order | None) -> Done:
         assert self._emulation is not None

@@ -8,4 +8,4 @@ import torch
 
 class ModelNew(torch.nn.Module):
     def forward(self, x, weights):
-        return x @ torch.log(weights / weights.sum(1, keepdim=True))
+        return x @ torch.log(weights)

@@ -7,7 +7,7 @@ rows, classes = 4, 1024
 
 class Model(torch.nn.Module):
     def forward(self, x, weights):
-        return x @ torch.log(weights / weights.sum(1, keepdim=True))
+        return x @ torch.log(weights)
 
 
 def get_inputs():
