@@ -121,7 +121,7 @@ def test_values_are_varied_by_little_and_keep_their_signs_and_zeros(monkeypatch,
     before, after = ((one.real if dtype.is_complex else one.float()).flatten().sort().values for one in (value, found))
     assert torch.equal(before.sign(), after.sign())
     assert torch.equal(before.abs() <= 1, after.abs() <= 1)
-    assert (after - before).abs().max() <= 0.5 * before.abs().max()
+    assert (after - before).abs().max() <= 0.6 * before.abs().max()
 
 
 def test_varied_values_of_a_graph_are_those_of_the_same_graph_with_other_names():
