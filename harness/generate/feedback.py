@@ -28,9 +28,11 @@ _INPUTS = {
     "timed": "inputs as the problem draws them",
     "signed": "inputs of both signs",
     "wide": "inputs of a larger scale",
-    "narrow": "inputs of a smaller scale",
+    "narrow": "inputs of a smaller scale, negative throughout",
     "ties": "inputs with many equal values and zeros",
     "huge": "inputs with a few huge values",
+    "shuffled": "inputs in which what is the same at every draw is in another order and slightly different",
+    "varied": "inputs in which what is the same at every draw is slightly different",
 }
 _MOST_TIMES = 1e6
 

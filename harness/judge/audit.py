@@ -18,8 +18,8 @@ from torch.utils.flop_counter import flop_registry
 from harness.backends.rates import DTYPES
 from harness.errors import ProblemError
 from harness.judge.conditioning import MOST, Other
-from harness.judge.correctness import RTOL, Agreement, Expected, all_finite, compare
-from harness.judge.inputs import LARGE_BYTES, STRESS, may_be_permuted, stressed
+from harness.judge.correctness import RTOL, Agreement, Expected, all_finite, compare, not_finite
+from harness.judge.inputs import LARGE_BYTES, STRESS, VARIED, may_be_permuted, stressed, varied
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.own_error import own_errors
@@ -62,6 +62,7 @@ class _Auditor:
         self._oracle = Oracle(problem, self._arguments, secrets.randbits(62))
         self._construct_s = time.monotonic() - started
         self._otherwise: tuple[Any, tuple[Other, ...]] | None = None
+        self._fixed_floats: tuple[int, ...] = ()
         self._call_s = 0.0
         self._deadline = time.monotonic() + BUDGET_S
 
@@ -79,6 +80,9 @@ class _Auditor:
         again = self._draw()
         fixed = same(inputs, again)
         permutable = () if fixed else self._fixed_integers(inputs, again)
+        self._fixed_floats = tuple(
+            place for place, pair in enumerate(zip(inputs, again, strict=True)) if _alike(*pair, floats=True)
+        )
         del again
         if fixed:
             detail = (
@@ -86,10 +90,13 @@ class _Auditor:
                 "contents, and not at all where no others can be made"
             )
             self._find("fixed-inputs", "warn", detail)
+        elif self._fixed_floats:
+            self._name_fixed_floats(expected)
         facts = Audit(
             random=random,
             fixed=fixed,
             fixed_integers=permutable,
+            fixed_floats=self._fixed_floats,
             input_bytes=size_of(inputs),
             weight_bytes=size_of([*self._oracle.model.parameters(), *self._oracle.model.buffers()]),
             output_bytes=self._written(inputs, expected),
@@ -156,7 +163,8 @@ class _Auditor:
 
     def _own_errors(self, facts: Audit) -> tuple[OwnError, ...]:
         """For trials that cannot afford float64."""
-        draws: dict[str, Callable[[], list[Any]]] = {kind: partial(self._drawn, kind) for kind in ("nominal", *STRESS)}
+        kinds = ("nominal", *STRESS, *(VARIED if self._fixed_floats else ()))
+        draws: dict[str, Callable[[], list[Any]]] = {kind: partial(self._drawn, kind) for kind in kinds}
         return own_errors(self._oracle, draws, call_s=facts.call_s, flops=facts.flops)
 
     def _agrees_but_for_rounding(self, given: Any, inputs: list[Any], expected: Expected) -> bool:
@@ -208,16 +216,11 @@ class _Auditor:
 
     def _fixed_integers(self, inputs: list[Any], again: list[Any]) -> tuple[int, ...]:
         """Inputs of whole numbers that come out alike each time while others do not, as far as they can be changed."""
-        alike = [
-            place for place, (one, other) in enumerate(zip(inputs, again, strict=True)) if _alike_integers(one, other)
-        ]
+        alike = [place for place, (one, other) in enumerate(zip(inputs, again, strict=True)) if _alike(one, other)]
         changed = tuple(
             place
             for place in alike
-            if any(
-                leaf.dtype != torch.bool and may_be_permuted(leaf)
-                for leaf in _alike_integers(inputs[place], again[place])
-            )
+            if any(leaf.dtype != torch.bool and may_be_permuted(leaf) for leaf in _alike(inputs[place], again[place]))
         )
         if alike:
             named = ", ".join(str(place) for place in alike)
@@ -227,6 +230,29 @@ class _Auditor:
             detail = f"get_inputs draws input {named} the same each time, and what follows from that can be remembered"
             self._find("fixed-inputs", "info", f"{detail}{orders}")
         return changed
+
+    def _name_fixed_floats(self, expected: Expected) -> None:
+        """Say so where floating values come out alike each time, and nothing but varying them would change that."""
+        alike = f"get_inputs draws input {', '.join(map(str, self._fixed_floats))} the same each time"
+        try:
+            if any(self._stays_finite(kind, expected) for kind in STRESS):
+                return
+            if any(self._stays_finite(kind, expected) for kind in VARIED):
+                detail = f"{alike}, and what follows from that can be remembered; in half of the rounds it is varied"
+                self._find("fixed-inputs", "info", detail)
+                return
+        except _Spent as spent:
+            detail = f"left out, one call {spent}: {alike}, and whether the reference stays finite on anything else"
+            self._find("audit-incomplete", "info", detail)
+            return
+        detail = f"{alike}, and the reference stays finite on nothing else that could take its place"
+        self._find("fixed-inputs", "warn", f"{detail}: what follows from it can be remembered, so nothing is timed")
+
+    def _stays_finite(self, kind: str, expected: Expected) -> bool:
+        """Whether the reference does on contents of a kind, as far as on nominal ones."""
+        self._check_budget()
+        found = self._oracle.as_written(self._drawn(kind), 1)
+        return found is not None and not_finite(found) <= not_finite(expected.like)
 
     def _degenerate(self, inputs: list[Any], expected: Expected) -> None:
         """Answers that need no computing, and that pass on every kind of inputs."""
@@ -299,7 +325,10 @@ class _Auditor:
         return self._problem.draw(secrets.randbits(62))
 
     def _drawn(self, kind: str) -> list[Any]:
-        return self._draw() if kind == "nominal" else stressed(self._draw(), kind, secrets.randbits(62))
+        drawn, seed = self._draw(), secrets.randbits(62)
+        if kind in VARIED:
+            return varied(drawn, kind, seed, self._fixed_floats)
+        return drawn if kind == "nominal" else stressed(drawn, kind, seed)
 
     def _expected(self, inputs: list[Any], seed: int) -> Expected:
         return reference_must_run(self._oracle, inputs, seed=seed)
@@ -376,12 +405,12 @@ class _Flops(OperatorMode):
         return out
 
 
-def _alike_integers(one: Any, other: Any) -> list[torch.Tensor]:
-    """The tensors of whole numbers in an argument that are the same in another draw of it."""
+def _alike(one: Any, other: Any, *, floats: bool = False) -> list[torch.Tensor]:
+    """The tensors of whole numbers in an argument, or of others (`floats`), that are the same in another draw of it."""
     return [
         leaf
         for leaf, drawn in zip(leaves(one), leaves(other), strict=False)  # of another number where lengths are drawn
-        if leaf.numel() > 1 and not leaf.is_floating_point() and same(leaf, drawn)
+        if leaf.numel() > 1 and (leaf.is_floating_point() or leaf.is_complex()) == floats and same(leaf, drawn)
     ]
 
 

@@ -6,7 +6,7 @@ Each time from a seed of its own, which nothing can know before.
 import secrets
 from typing import Any
 
-from harness.judge.inputs import KINDS, Contents, permuted, stressed
+from harness.judge.inputs import KINDS, VARIED, Contents, permuted, stressed, varied
 from harness.judge.problem import LoadedProblem
 from harness.judge.tensors import same
 from harness.judge.together import Together, can_be_drawn_together
@@ -29,14 +29,16 @@ class ContentsByKind:
             inputs = self._problem.draw(seed)
             if kind == "permuted" or (kind != "nominal" and "permuted" in self._tried):
                 inputs = permuted(inputs, stress_seed, self._audit.fixed_integers or None)
+            if kind in VARIED:
+                return varied(inputs, kind, stress_seed, self._audit.fixed_floats)
             return stressed(inputs, kind, stress_seed) if kind in KINDS else inputs
 
         return Contents(draw)
 
     def of_round(self, kind: str, calls: int, *, at_once: bool) -> Together | list[Contents]:
         """Those of so many calls, drawn together where they may be, `at_once`, and where that can be."""
-        permutes = kind == "permuted" or "permuted" in self._tried
-        if calls == 1 or permutes or not at_once or not self._can_be_drawn_together():
+        apart = kind in ("permuted", *VARIED) or "permuted" in self._tried  # in an order of each call's own
+        if calls == 1 or apart or not at_once or not self._can_be_drawn_together():
             return [self.of(kind) for _ in range(calls)]
         seed, stress_seed = secrets.randbits(62), secrets.randbits(62)
 
@@ -55,12 +57,17 @@ class ContentsByKind:
 
     def note_trial(self, kind: str) -> None:
         """Take down that there is a trial of this kind, unless its contents are nominal ones all the same."""
-        if kind != "nominal" and not (self._audit.fixed and self._is_nominal(kind)):
+        if kind != "nominal" and not self._is_nominal(kind):
             self._tried.append(kind)
 
     def _is_nominal(self, kind: str) -> bool:
-        """Whether contents of a kind are nominal ones all the same: what nothing can change."""
-        return same(self.of(kind).get(), self.of("nominal").get())
+        """Whether contents of a kind are nominal ones all the same, of a varied one any that it is there for."""
+        if kind not in VARIED and not self._audit.fixed:
+            return False
+        mine, nominal = self.of(kind).get(), self.of("nominal").get()
+        if kind in VARIED:
+            return any(same(mine[place], nominal[place]) for place in self._audit.fixed_floats)
+        return same(mine, nominal)
 
     def leave_out(self, kind: str) -> None:
         """Time no more on a kind of which nothing can be told, where others are left."""
@@ -68,9 +75,17 @@ class ContentsByKind:
             self._tried.remove(kind)
 
     @property
+    def keeps_floats(self) -> bool:
+        """Whether floating values are the same at every draw, and in all kinds that there was a trial of."""
+        return bool(self._audit.fixed_floats) and not any(kind in KINDS or kind in VARIED for kind in self._tried)
+
+    @property
     def can_be_timed(self) -> bool:
-        """Whether there are contents whose answers no candidate can remember. Ask once all trials are over."""
-        return not self._audit.fixed or bool(self._tried)
+        """Whether there are contents of which no candidate can remember answers, or what follows from floating values.
+
+        Ask once all trials are over.
+        """
+        return not self.keeps_floats and (not self._audit.fixed or bool(self._tried))
 
     def timed(self) -> tuple[str, tuple[str, ...]]:
         """The kind of contents that every other block of rounds has, and those that the rest has.

@@ -3,18 +3,32 @@
 A trial of the kind `nominal` is what the problem's `get_inputs` draws. The other kinds keep its shapes, dtypes and
 integers and change the floating values, because a benchmark's inputs are often all of one sign and scale, and a
 candidate may be right on those alone: `return x` passes ReLU on values in [0, 1).
+
+Where floating values among them are the same at every draw, and the reference is finite on none of the other kinds (a
+logarithm of weights), they are varied: else what follows from them could be remembered from call to call.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from harness.errors import ProblemError
 from harness.judge.problem import seed_everything
-from harness.judge.tensors import PIECE, in_each, leaves, mapped, same_bits, size_of, views
+from harness.judge.tensors import PIECE, in_each, leaves, mapped, plain, same, same_bits, size_of, views
 from harness.transport.memory import Arena, aligned, element_size, view
-from harness.transport.values import MappingValue, SequenceValue, TensorValue, Value, decode, encode, tensors
+from harness.transport.values import (
+    MappingValue,
+    SequenceValue,
+    TensorValue,
+    Value,
+    decode,
+    encode,
+    tensors,
+    with_plain,
+)
 
 RED_ZONE = 1024
 """Bytes between two tensors of an arena, filled with a pattern that a stray write destroys."""
@@ -32,8 +46,11 @@ def _wide(value: torch.Tensor) -> torch.Tensor:
 
 
 def _narrow(value: torch.Tensor) -> torch.Tensor:
-    """Small enough to show an absolute tolerance, not so small that exp(x) - 1 in float32 loses its digits."""
-    return _signed(value).mul_(0.03)
+    """Negative throughout: shows a maximum that starts at 0, also of many, for none of them is nearly 0.
+
+    Small enough to show an absolute tolerance, not so small that exp(x) - 1 in float32 loses its digits.
+    """
+    return _signed(value).abs_().add_(0.5).mul_(-0.03)
 
 
 def _ties(value: torch.Tensor) -> torch.Tensor:
@@ -65,6 +82,14 @@ KINDS = {**STRESS, "units": _units}
 """And one more, where the others leave much of an output untold (`judge/told.py`)."""
 
 
+VARIED = ("shuffled", "varied")
+"""Kinds for floating values that are the same at every draw, where the reference stays finite on none of those above:
+each is multiplied by a factor near one, and in the first they are in another order as well."""
+LEAST_SPREAD, MOST_SPREAD = 0.1, 0.3
+"""Such factors are 1 less what is drawn up to a spread, and that is drawn for each tensor: their mean is not known, and
+even half tells it from 1."""
+
+
 def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
     """`inputs` with the values of every floating and complex tensor drawn anew as `kind` says; the rest is kept.
 
@@ -78,6 +103,48 @@ def stressed(inputs: list[Any], kind: str, seed: int) -> list[Any]:
         return _changed(value, change) if holds_values else value
 
     return in_each(inputs, drawn)
+
+
+def varied(inputs: list[Any], kind: str, seed: int, places: Sequence[int]) -> list[Any]:
+    """`inputs` with the floating and complex values of the arguments at `places` changed as one of `VARIED` says.
+
+    Signs and zeros stay, and sizes nearly; none crosses one.
+    """
+    seed_everything(seed)
+
+    def drawn(value: torch.Tensor) -> torch.Tensor:
+        if not (value.is_floating_point() or value.is_complex()):
+            return value
+        spread = random.uniform(LEAST_SPREAD, MOST_SPREAD)
+        return _multiplied(_shuffled(value) if kind == "shuffled" else value, spread)
+
+    return [mapped(value, drawn) if place in places else value for place, value in enumerate(inputs)]
+
+
+def _shuffled(value: torch.Tensor) -> torch.Tensor:
+    """Each dimension in another order, those of one size in the same: a graph gets other names for its nodes.
+
+    What is on a diagonal stays there, and what a row holds stays in one row.
+    """
+    orders = {size: torch.randperm(size, device=value.device) for size in value.shape}
+    moved = value.view(torch.uint8) if value.element_size() == 1 else value  # an 8-bit float cannot be indexed
+    for dimension, size in enumerate(value.shape):
+        moved = moved.index_select(dimension, orders[size])
+    return moved.view(value.dtype)
+
+
+def _multiplied(value: torch.Tensor, spread: float) -> torch.Tensor:
+    """Each element by a factor of its own; what is larger than one gets larger. By pieces if large."""
+    if value.is_complex():
+        return torch.view_as_complex(_multiplied(torch.view_as_real(value.resolve_conj()), spread).contiguous())
+    if value.numel() > PIECE:
+        found = torch.empty(value.shape, dtype=value.dtype, device=value.device)
+        for piece, place in zip(views(value, PIECE), views(found, PIECE), strict=True):
+            place.copy_(_multiplied(piece, spread))
+        return found
+    wide = value if value.dtype == torch.float64 else value.float()
+    factors = 1 - spread * torch.rand(value.shape, device=value.device, dtype=wide.dtype)
+    return torch.where(wide.abs() > 1, wide / factors, wide * factors).to(value.dtype)
 
 
 def permuted(inputs: list[Any], seed: int, places: Sequence[int] | None = None) -> list[Any]:
@@ -164,9 +231,10 @@ class Contents:
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
-    Nothing that is written can be seen by a subject before its round: it is written apart, and `reveal` copies it into
-    the arena. `beside` shares the memory to write in with other sets of the same shape, whose arena another subject
-    has. The arena belongs to the sets: `close` unmaps it.
+    Nothing that is written can be seen by a subject before its round: tensors are written apart, and `reveal` copies
+    them into the arena; what else arguments hold (`plain_of`) is told as the round begins. `beside` shares the memory
+    to write in with other sets of the same shape, whose arena another subject has. The arena belongs to the sets:
+    `close` unmaps it.
     """
 
     def __init__(
@@ -179,6 +247,8 @@ class InputSets:
     ) -> None:
         self.count = count
         self._slot_size, self._template = _layout(example)
+        self._plain: dict[int, tuple[Any, ...]] = {}
+        self._first_plain = _plain_of(example)
         self._make_arena = make_arena
         self._apart: torch.Tensor | None = beside._apart if beside else None
         self._laid_out = False
@@ -224,11 +294,15 @@ class InputSets:
         return tuple(_moved(self._template, slot * self._slot_size) for slot in range(self.count))
 
     def write(self, slot: int, inputs: list[Any]) -> None:
-        """Put `inputs` into a slot. Their shapes and dtypes must be those of the example."""
+        """Put `inputs` into a slot. Their shapes and dtypes must be those of the example.
+
+        Raises ProblemError where they hold another number of plain values.
+        """
         if slot not in self._places_written:  # some thousand slots are written for a time
             self._places_written[slot] = self._places(slot, self._written)
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
             place.copy_(value)
+        self._write_plain((slot,), inputs)
 
     def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
         """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls."""
@@ -237,6 +311,22 @@ class InputSets:
             if leaf.elements:
                 places = self._of_all_slots(leaf)
                 places[order] = value.view(places.dtype) if value.element_size() == 1 else value
+        self._write_plain(slots, inputs)
+
+    def _write_plain(self, slots: Sequence[int], inputs: list[Any]) -> None:
+        """Take down what is no tensor in the arguments of slots, once it was anything else than in the example."""
+        drawn = _plain_of(inputs)
+        if len(drawn) != len(self._first_plain):
+            raise ProblemError(
+                f"get_inputs draws {len(drawn)} values beside tensors, and {len(self._first_plain)} before: "
+                "what varies from call to call has to be of one form"
+            )
+        if self._plain or not same(drawn, self._first_plain):
+            self._plain.update(dict.fromkeys(slots, drawn))
+
+    def plain_of(self, slots: Sequence[int]) -> list[tuple[Any, ...]] | None:
+        """What is no tensor in the arguments of each of these slots, in order; None where it never changed."""
+        return [self._plain.get(slot, self._first_plain) for slot in slots] if self._plain else None
 
     def _of_all_slots(self, leaf: TensorValue) -> torch.Tensor:
         """A tensor of the template in every slot: of shape (count, *its shape). What has one byte counts as uint8."""
@@ -273,7 +363,7 @@ class InputSets:
         found: list[Any] = decode(
             _moved(self._template, slot * self._slot_size), lambda leaf: view(raw, leaf, leaf.offset)
         )
-        return found
+        return with_plain(found, iter(self._plain[slot])) if slot in self._plain else found
 
     def holds(self, value: torch.Tensor) -> bool:
         """Whether a tensor of the judge's lies in this shared memory."""
@@ -347,6 +437,10 @@ class Given:
         """The same, drawn again: a reference that changes its inputs has changed those that were drawn."""
         self.contents.forget()
         self.write()
+
+
+def _plain_of(inputs: list[Any]) -> tuple[Any, ...]:
+    return tuple(one for one in plain(inputs) if not isinstance(one, torch.Tensor))
 
 
 def _layout(example: list[Any]) -> tuple[int, Value]:

@@ -18,10 +18,15 @@ class OutputsSeen:
         self.spared = Spared()
         self.told = Told()
 
-    def learn(self, said: Any, oracle: Oracle, *, first_weights: bool) -> None:
-        """Take in what the reference says in a trial. What may be handed out again is asked of one set of weights."""
+    def learn(self, said: Any, oracle: Oracle, kind: str, *, first_weights: bool) -> None:
+        """Take in what the reference says in a trial. What may be handed out again is asked of one set of weights.
+
+        Of narrow contents, which are negative throughout, an activation makes nothing but zeros: that tells of no
+        others.
+        """
         self.bytes = size_of(said)
-        self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
+        if kind != "narrow":
+            self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
         self.told.learn(said)
         if first_weights and not oracle.random:
             self.spared.learn(said, oracle.model)

@@ -9,7 +9,7 @@ from harness.judge.comparison import Comparison
 from harness.judge.contents_by_kind import ContentsByKind
 from harness.judge.correctness import Expected, not_finite
 from harness.judge.failure import WrongAnswer
-from harness.judge.inputs import LARGE_BYTES, STRESS, Given
+from harness.judge.inputs import LARGE_BYTES, STRESS, VARIED, Given
 from harness.judge.oracle import ReferenceRaised, reference_must_run
 from harness.judge.orders import ASCENDING, Orders
 from harness.judge.outputs_seen import OutputsSeen
@@ -72,15 +72,20 @@ class Trials:
     def _planned(self) -> Iterator[tuple[int, str]]:
         """Where integers never change, theirs comes second: whether the reference takes them decides on the rest.
 
-        Last one near one, where all others together say nothing of some elements.
+        Where floating values never change, and the reference stayed finite on no kind that changes them, they are
+        varied. Last one near one, where all others together say nothing of some elements.
         """
         permutes = bool(self._audit.fixed_integers)
         yield TRIALS[0]
         yield from FIXED_TRIALS if permutes else ()
         yield from TRIALS[1:]
         yield from FIXED_TRIALS if self._audit.fixed and not permutes else ()
+        last = int(self._weights.are_there())
+        for kind in VARIED:
+            if self._contents.keeps_floats:
+                yield last, kind
         if self.seen.told.leaves_out:
-            yield int(self._weights.are_there()), "units"
+            yield last, "units"
 
     def _trial(self, kind: str) -> None:
         """One call on fresh inputs, compared; a stressed trial only where the reference stays finite.
@@ -101,7 +106,7 @@ class Trials:
         if contents.large:
             contents.forget()
         self._placed.show()
-        self.seen.learn(expected.like, oracle, first_weights=self._weights.index == 0)
+        self.seen.learn(expected.like, oracle, kind, first_weights=self._weights.index == 0)
         outputs = self._called(question, expected)
         self._comparison.known_error.note_trial(expected, kind)
         expected = self._comparison.known_error.beside(expected, kind)

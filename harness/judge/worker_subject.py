@@ -61,6 +61,7 @@ from harness.transport.values import (
     decode,
     digest_of_plain,
     encode,
+    packed_plain,
     tensors,
 )
 from harness.transport.worker_messages import (
@@ -224,7 +225,7 @@ class WorkerSubject:
         self._held.round_begins()
         self._has_contents = False
         self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
-        request = Go(slots=tuple(slots), seed=seed, order=order)
+        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots))
         gathers = hold and self._apart and self._copied_arena() is None
         looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
@@ -241,6 +242,11 @@ class WorkerSubject:
             self._hardware.wait()
         device_ms = self._done.device_ms if self._apart else None
         return Round(time.monotonic() - started, len(slots), device_ms)
+
+    def _plain(self, slots: Sequence[int]) -> str | None:
+        """What the worker is told of slots besides their tensors, where that was drawn anew."""
+        plain = None if self._sets is None else self._sets[1].plain_of(slots)
+        return None if plain is None else packed_plain(plain)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._wanted = dict(places)

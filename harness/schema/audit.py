@@ -27,7 +27,8 @@ class Audit(Frozen):
     `weight_bytes` counts parameters and buffers; `flops` are those of matrix products, convolutions and attention,
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed. `fixed`: what
     `get_inputs` draws is the same each time; `fixed_integers`: places of inputs of whole numbers that are, and are in
-    no order, so that they may be put in another. `unstable` is the share of an output that rounding alone moves by
+    no order, so that they may be put in another; `fixed_floats`: places of inputs with floating or complex values that
+    are. `unstable` is the share of an output that rounding alone moves by
     half of its size or more. `own_errors` are those of kinds of which no trial can afford float64.
     """
 
@@ -35,6 +36,7 @@ class Audit(Frozen):
     random: bool = False
     fixed: bool = False
     fixed_integers: tuple[int, ...] = ()
+    fixed_floats: tuple[int, ...] = ()
     input_bytes: int = 0
     weight_bytes: int = 0
     output_bytes: int = 0

@@ -7,11 +7,12 @@ A tensor's bytes lie in memory that both sides map; what crosses is where and ho
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from harness.schema.base import Frozen
 
@@ -97,6 +98,8 @@ Value = Annotated[
 ]
 SequenceValue.model_rebuild()
 MappingValue.model_rebuild()
+_VALUE: TypeAdapter[Value] = TypeAdapter(Value)
+_NO_TENSOR = TensorValue(dtype="none", shape=(), strides=(), offset=0)
 
 
 def sample_of(tensor: Any) -> str:
@@ -182,6 +185,39 @@ def tensors(value: Value) -> list[TensorValue]:
             return [leaf for key in sorted(value.items) for leaf in tensors(value.items[key])]
         case _:
             return []
+
+
+def with_plain(value: Any, plain: Iterator[Any]) -> Any:
+    """A decoded value with others, in the order of `tensors`, in the place of all that is no tensor, in new containers.
+
+    Raises StopIteration where there are too few.
+    """
+    from torch import Tensor
+
+    def given(part: Any) -> Any:
+        if isinstance(part, Tensor):
+            return part
+        if isinstance(part, list):
+            return [given(item) for item in part]
+        if isinstance(part, tuple):
+            return tuple([given(item) for item in part])  # no generator: it would swallow the end of `plain`
+        if isinstance(part, dict):
+            changed = {key: given(part[key]) for key in sorted(part)}
+            return {key: changed[key] for key in part}
+        return next(plain)
+
+    return given(value)
+
+
+def packed_plain(calls: Sequence[Sequence[Any]]) -> str:
+    """What is no tensor in the arguments of each call, as one text of JSON: it is read while a clock runs."""
+    return json.dumps(calls, default=lambda named: encode(named, lambda _: _NO_TENSOR).model_dump())
+
+
+def unpacked_plain(text: str) -> list[list[Any]]:
+    """The values of each call again."""
+    found: list[list[Any]] = json.loads(text, object_hook=lambda named: decode(_VALUE.validate_python(named), id))
+    return found
 
 
 def digest_of_plain(value: Value) -> int:

@@ -122,13 +122,15 @@ class Go(Frozen):
     """Seed torch, call the model once per slot, wait for the device, answer `Done` or `Raised`: what the clock sees.
 
     The seed is for models that draw random numbers: the first call of a round can be compared with a reference that
-    was seeded in the same way.
+    was seeded in the same way. `plain` is all that is no tensor in the arguments of each slot (`values.packed_plain`),
+    where that was drawn anew: it comes no earlier than the tensors' contents. None leaves it as it is.
     """
 
     say: Literal["go"] = "go"
     slots: tuple[int, ...]
     seed: int
     order: Order | None = None
+    plain: str | None = None
 
 
 class Describe(Frozen):

@@ -24,7 +24,7 @@ from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
 from harness.transport.configurations import restored
 from harness.transport.memory import Arena, CopiedArena, DeviceArena, Driver, HostArena, view
-from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of
+from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of, unpacked_plain, with_plain
 from harness.transport.worker_messages import (
     REQUEST,
     Attach,
@@ -291,6 +291,8 @@ class Server:
     def _go(self, request: Go) -> Done:
         gc.disable()  # when it would run is chance, which differs from process to process: between rounds it does
         self._outputs = outputs = []
+        if request.plain is not None:
+            self._take_plain(request.slots, request.plain)
         inputs, model = self._inputs, self._model
         on_device = self._device.type == "cuda"
         if on_device and self._events is None:
@@ -315,6 +317,11 @@ class Server:
             )
 
         return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
+
+    def _take_plain(self, slots: Sequence[int], plain: str) -> None:
+        """Put what is no tensor in the place of what slots had there."""
+        for slot, values in zip(slots, unpacked_plain(plain), strict=True):
+            self._inputs[slot] = with_plain(self._inputs[slot], iter(values))
 
     def _emulated(self, calls: Callable[[], Done], order: Order | None) -> Done:
         assert self._emulation is not None

@@ -119,7 +119,7 @@ def test_the_kind_of_inputs_is_told():
 
 def test_every_kind_of_inputs_that_the_judge_draws_has_words_of_its_own():
     inputs = pytest.importorskip("harness.judge.inputs", reason="needs torch", exc_type=ImportError)
-    for kind in inputs.STRESS:
+    for kind in (*inputs.STRESS, *inputs.VARIED):
         assert "inputs of the kind" not in said(wrong(trial=kind))
 
 

@@ -17,7 +17,7 @@ from harness.judge.subject import Round, Trace
 from harness.judge.tensors import leaves
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
-from harness.transport.values import decode, sample_of
+from harness.transport.values import decode, sample_of, with_plain
 from harness.transport.worker_messages import Order
 
 
@@ -28,6 +28,7 @@ class FunctionSubject:
         self._build = build
         self._model: Callable[..., Any] = lambda: None
         self._inputs: list[list[Any]] = []
+        self._plain_of: Callable[[Sequence[int]], Sequence[Sequence[Any]] | None] = lambda slots: None
         self._outputs: list[Any] = []
         self.rounds = 0
         self.orders: list[Order] = []
@@ -52,6 +53,7 @@ class FunctionSubject:
 
     def attach(self, sets: InputSets) -> None:
         raw = sets.arena.bytes()
+        self._plain_of = sets.plain_of
         self._inputs = [decode(value, lambda leaf: view(raw, leaf, leaf.offset)) for value in sets.values]
 
     def detach(self) -> None:
@@ -74,6 +76,8 @@ class FunctionSubject:
         self.orders += [order] if order is not None else []
         torch.manual_seed(seed)
         started = time.monotonic()
+        for slot, plain in zip(slots, self._plain_of(slots) or (), strict=False):
+            self._inputs[slot] = with_plain(self._inputs[slot], iter(plain))
         with torch.no_grad():
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))

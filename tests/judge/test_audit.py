@@ -173,6 +173,33 @@ def test_integers_within_an_argument_that_are_the_same_at_every_draw_are_named(a
     assert "input 2" in next(one.detail for one in found.findings if one.rule == "fixed-inputs")
 
 
+def with_fixed_floats(forward, values):
+    source = PROBLEM.replace("{forward}", f"self.linear(x) + y + {forward}").replace("x, y)", "x, y, z)")
+    source = source.replace("torch.rand(16, 4)]", f"torch.rand(16, 4), {values}]")
+    return audit(load_problem("p", source, device=torch.device("cpu")))
+
+
+@pytest.mark.parametrize(
+    ("forward", "values", "severities"),
+    [
+        ("z.sum()", "torch.linspace(1, 2, 16)", []),  # other kinds of contents do
+        ("z.log().sum()", "torch.linspace(1, 2, 16)", ["info"]),
+        ("z[0].log().sum()", "[torch.linspace(1, 2, 16), 3]", ["info"]),
+        ("z.log().sum()", "torch.rand(16)", []),
+        ("(2 - 1 / (z == 1).all()) * z.log().sum()", "torch.ones(16)", ["warn"]),
+    ],
+)
+def test_floats_that_are_the_same_at_every_draw_are_named_where_no_other_contents_change_them(
+    forward, values, severities
+):
+    found = with_fixed_floats(forward, values)
+    assert found.fixed_floats == ((2,) if "rand" not in values else ())
+    named = [one for one in found.findings if one.rule == "fixed-inputs"]
+    assert [one.severity for one in named] == severities
+    assert all("input 2" in one.detail for one in named)
+    assert found.warns == ("warn" in severities)
+
+
 def test_a_reference_that_changes_a_list_of_tensors_is_known_as_such():
     source = PROBLEM.replace("{forward}", "torch._foreach_add_(x, 1.0) or x[0] + y").replace(
         "torch.rand(16, 8), torch", "[torch.rand(16, 4), torch.rand(3)], torch"

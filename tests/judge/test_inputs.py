@@ -4,7 +4,17 @@ import pytest
 import torch
 
 from harness.judge import inputs as module
-from harness.judge.inputs import KINDS, RED_ZONE, STRESS, InputSets, permuted, stressed, without_contents
+from harness.judge.inputs import (
+    KINDS,
+    RED_ZONE,
+    STRESS,
+    VARIED,
+    InputSets,
+    permuted,
+    stressed,
+    varied,
+    without_contents,
+)
 from harness.judge.tensors import leaves, plain, same
 from harness.transport.memory import HostArena
 
@@ -56,6 +66,33 @@ def test_slots_hold_what_was_written_whatever_its_type_and_layout(layout, dtype)
     sets.close()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
+def test_one_kind_is_negative_throughout_and_of_none_of_its_elements_nearly_zero(dtype):
+    (found,) = stressed([torch.rand(1000, 100).to(dtype)], "narrow", 3)
+    assert found.float().max() < -0.01
+
+
+def test_what_is_no_tensor_is_as_it_was_written_to_each_slot():
+    sets = InputSets([torch.zeros(2), 3, {"a": [True, None], "b": "mean"}], 3, HostArena)
+    assert sets.plain_of([0, 1]) is None
+    sets.write(1, [torch.ones(2), 3, {"a": [True, None], "b": "mean"}])
+    assert sets.plain_of([0, 1]) is None
+    sets.write(1, [torch.ones(2), 7.5, {"a": [False, None], "b": "sum"}])
+    assert sets.plain_of([1, 0]) == [(7.5, False, None, "sum"), (3, True, None, "mean")]
+    assert sets.arguments(1)[1:] == [7.5, {"a": [False, None], "b": "sum"}]
+    assert sets.written_apart(0)[1:] == [3, {"a": [True, None], "b": "mean"}]
+    sets.write(1, [torch.ones(2), 3, {"a": [True, None], "b": "mean"}])
+    assert sets.plain_of([1]) == [(3, True, None, "mean")]
+    sets.close()
+
+
+def test_contents_that_were_drawn_together_have_the_plain_values_of_their_draw():
+    sets = InputSets([torch.zeros(2), True], 3, HostArena)
+    sets.write_together([2, 0], [torch.ones(2, 2), False])
+    assert sets.plain_of([0, 1, 2]) == [(False,), (True,), (False,)]
+    sets.close()
+
+
 def test_complex_inputs_are_drawn_anew_in_both_parts():
     value = torch.polar(torch.ones(8, 8), torch.zeros(8, 8))
     for kind in KINDS:
@@ -63,6 +100,54 @@ def test_complex_inputs_are_drawn_anew_in_both_parts():
         assert (found.dtype, found.shape) == (value.dtype, value.shape)
         assert not torch.equal(found.real, value.real)
         assert not torch.equal(found.imag, value.imag)
+
+
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.float8_e4m3fn, torch.complex64]
+
+
+@pytest.mark.parametrize("kind", VARIED)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_are_varied_by_little_and_keep_their_signs_and_zeros(monkeypatch, kind, dtype, layout):
+    monkeypatch.setattr(module, "PIECE", 50)
+    value = (LAYOUTS[layout]() * 4 - 2).to(dtype)
+    value = (
+        torch.where(value.float().abs() < 0.5, torch.zeros((), dtype=dtype), value) if not dtype.is_complex else value
+    )
+    (found, kept) = varied([value, value], kind, 3, (0,))
+    assert (found.shape, found.dtype, kept is value) == (value.shape, dtype, True)
+    assert same(varied([value], kind, 3, (0,)), [found])
+    assert not same(found, value)
+    before, after = ((one.real if dtype.is_complex else one.float()).flatten().sort().values for one in (value, found))
+    assert torch.equal(before.sign(), after.sign())
+    assert torch.equal(before.abs() <= 1, after.abs() <= 1)
+    assert (after - before).abs().max() <= 0.6 * before.abs().max()
+
+
+def test_varied_values_of_a_graph_are_those_of_the_same_graph_with_other_names():
+    edges = torch.diag(torch.ones(63), 1) + torch.diag(torch.ones(63), -1) + torch.eye(64)
+    (found,) = varied([edges], "shuffled", 3, (0,))
+    shape = found > 0
+    assert torch.equal(shape, shape.t())
+    assert bool(shape.diagonal().all())
+    assert not torch.equal(shape, edges > 0)
+    assert torch.equal(shape.sum(1).sort().values, (edges > 0).sum(1).sort().values)
+    (kept,) = varied([edges], "varied", 3, (0,))
+    assert torch.equal(kept > 0, edges > 0)
+    assert len(kept[kept > 0].unique()) == int((edges > 0).sum())
+
+
+def test_no_mean_of_varied_values_is_known_beforehand():
+    means = {round(float(varied([torch.ones(10_000)], "varied", seed, (0,))[0].mean()), 3) for seed in range(20)}
+    assert len(means) > 10
+    assert max(means) - min(means) > 0.03
+
+
+def test_values_within_arguments_are_varied_too():
+    whole, values = torch.arange(6), torch.rand(6)
+    ((found, integers, word),) = varied([[values, whole, "mean"]], "shuffled", 3, (0,))
+    assert not same(found, values)
+    assert (same(integers, whole), word) == (True, "mean")
 
 
 NESTED = {

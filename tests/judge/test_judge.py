@@ -455,10 +455,160 @@ def test_integers_are_left_alone_where_the_reference_raises_on_others(judge_func
     assert verdict.kind == "correct"
 
 
+WEIGHTED = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, weights):
+        return x @ OPERATION
+def get_inputs():
+    return [torch.rand(4, 64), FLOATS]
+def get_init_inputs():
+    return []
+"""
+LOGARITHMS = WEIGHTED.replace("OPERATION", "torch.log(weights)").replace("FLOATS", "torch.linspace(1, 2, 64)")
+
+
+def remembering_logarithms():
+    kept = []
+
+    def forward(x, weights):
+        if not kept:
+            kept.append(torch.log(weights))
+        return x @ kept[0]
+
+    return forward
+
+
+def test_what_is_remembered_of_floats_that_never_change_is_contradicted(judge_function):
+    verdict = judge_function(LOGARITHMS, remembering_logarithms()).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "shuffled")
+    honest = judge_function(LOGARITHMS, lambda x, weights: x @ torch.log(weights), timed=True)
+    assert (honest.verdict.kind, honest.timing is not None) == ("correct", True)
+
+
+def test_floats_that_never_change_are_varied_in_half_of_the_rounds(judge_function):
+    seen = []
+
+    def forward(x, weights):
+        seen.append(float(weights[:32].sum()))
+        return x @ torch.log(weights)
+
+    judge_function(LOGARITHMS, forward, timed=True)
+    assert 0.2 < len(set(seen)) / len(seen) < 0.9
+
+
+def test_floats_whose_order_matters_are_varied_where_they_are(judge_function):
+    source = WEIGHTED.replace("OPERATION", "weights.diff().log()").replace("FLOATS", "2.0 ** torch.arange(65)")
+    finding = judge_function(source, lambda x, weights: x @ weights.diff().log(), timed=True)
+    assert (finding.verdict.kind, finding.timing is not None) == ("correct", True)
+    kept = []
+
+    def remembering(x, weights):
+        kept.append(weights.diff().log())
+        return x @ kept[0]
+
+    verdict = judge_function(source, remembering).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "varied")
+
+
+def test_there_is_no_time_where_floats_never_change_and_no_others_can_be_made(judge_function):
+    source = WEIGHTED.replace("OPERATION", "(1 / (weights == 1).all() * weights)").replace("FLOATS", "torch.ones(64)")
+    finding = judge_function(source, lambda x, weights: x @ weights, timed=True)
+    assert (finding.verdict.kind, finding.timing) == ("correct", None)
+
+
+def test_floats_that_another_kind_of_contents_changes_are_not_varied(judge_function):
+    source = WEIGHTED.replace("OPERATION", "weights").replace("FLOATS", "torch.linspace(1, 2, 64)")
+    assert judge_function(source, lambda x, weights: x @ weights).verdict.trials == 7
+
+
 def test_what_a_disagreement_says_is_bounded(judge_function):
     finding = judge_function(RELU, lambda x: Opaque("A" * 1_000_000))
     assert finding.verdict.reason == "structure"
     assert len(finding.verdict.detail) < 5_000
+
+
+NUMBERS = """
+import random
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, factor, options):
+        if options["negate"]:
+            x = -x
+        return torch.tanh(x) * factor + options["steps"][0]
+def get_inputs():
+    numbers = {"steps": [int(torch.randint(1, 1000, ()))], "negate": random.random() < 0.5}
+    return [torch.randn(33), random.uniform(1, 9), numbers]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_numbers_that_are_drawn_are_the_same_for_both_sides_and_others_in_each_call(judge_function, timed):
+    seen = set()
+
+    def forward(x, factor, options):
+        seen.add((factor, options["steps"][0]))
+        return torch.tanh(-x if options["negate"] else x) * factor + options["steps"][0]
+
+    finding = judge_function(NUMBERS, forward, timed=timed)
+    assert finding.verdict.kind == "correct"
+    assert len(seen) >= (100 if timed else 6)
+    assert (finding.timing is not None) == timed
+
+
+def test_numbers_that_were_drawn_for_an_earlier_call_are_wrong(judge_function):
+    kept = []
+
+    def forward(x, *numbers):
+        kept.append(numbers)
+        factor, options = kept[0]
+        return torch.tanh(-x if options["negate"] else x) * factor + options["steps"][0]
+
+    verdict = judge_function(NUMBERS, forward).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "values", "signed")
+
+
+def test_another_number_of_numbers_at_each_draw_is_the_problems_fault(judge_function):
+    source = NUMBERS.replace("[int(torch.randint(1, 1000, ()))]", "[1] * random.randint(1, 1000)")
+    with pytest.raises(ProblemError, match="of one form"):
+        judge_function(source, lambda x, factor, options: torch.tanh(-x if options["negate"] else x) * factor + 1)
+
+
+LARGEST = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return OPERATION
+def get_inputs():
+    return [torch.rand(4, 8, 32, 32)]
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "from_zero"),
+    [
+        ("x.amax(-1)", lambda x: x.amax(-1).clamp(min=0)),
+        ("x.amax(0)", lambda x: x.amax(0).clamp(min=0)),
+        ("x.amax()", lambda x: x.amax().clamp(min=0)),
+        (
+            "torch.nn.functional.max_pool2d(x, 9, 5, padding=4)",
+            lambda x: torch.nn.functional.max_pool2d(torch.nn.functional.pad(x, (4,) * 4), 9, 5),
+        ),
+    ],
+)
+def test_a_maximum_that_starts_at_zero_is_wrong(judge_function, operation, from_zero):
+    verdict = judge_function(LARGEST.replace("OPERATION", operation), from_zero).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
+
+
+def test_an_activation_that_makes_zeros_of_what_is_negative_throughout_is_no_reason_to_look_elsewhere(judge_function):
+    looked_at = []
+    assert judge_function(RELU, torch.relu, timed=True, looked_at=looked_at).verdict.kind == "correct"
+    assert not looked_at
 
 
 RARE = """

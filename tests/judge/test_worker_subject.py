@@ -119,6 +119,23 @@ def test_a_round_has_the_deadline_of_its_candidate_and_the_first_after_construct
     assert asked[1][1] == "100 times the reference's 1 ms for a call, at least 2 s"
 
 
+def test_plain_values_come_with_go_once_any_was_drawn_anew(subject):
+    asked = []
+
+    def ask_round(request, **_):
+        asked.append(request.plain)
+        return Done(addresses=((),) * len(request.slots), plain=(0,) * len(request.slots))
+
+    subject._talk.ask_round = ask_round
+    sets = InputSets([torch.zeros(4), 3], 2, HostArena)
+    subject.attach(sets)
+    subject.round([0, 1], seed=1)
+    sets.write(1, [torch.ones(4), 7])
+    subject.round([1, 0], seed=1)
+    sets.close()
+    assert asked == [None, "[[7], [3]]"]
+
+
 def test_making_the_model_has_a_deadline_of_its_own(subject):
     asked = []
 

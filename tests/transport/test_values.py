@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from harness.transport.memory import HostArena, aligned, view
-from harness.transport.values import OpaqueValue, TensorValue, Value, decode, encode, tensors
+from harness.transport.values import (
+    OpaqueValue,
+    TensorValue,
+    Value,
+    decode,
+    encode,
+    packed_plain,
+    tensors,
+    unpacked_plain,
+    with_plain,
+)
 
 PLAIN = st.recursive(
     st.none()
@@ -36,6 +46,24 @@ def test_plain_values_come_out_as_they_went_in(value):
     back = decode(crossed(encode(value, no_tensor)), no_tensor)
     assert back == value
     assert type(back) is type(value)
+
+
+def test_plain_values_of_calls_come_out_of_one_text_as_they_went_in():
+    calls = [(3, -0.0, True, None, "mean"), (2**70, math.inf, 1e-310, torch.float16, torch.device("cpu"))]
+    found = unpacked_plain(packed_plain(calls))
+    assert [tuple(call) for call in found] == calls
+    assert [[type(one) for one in call] for call in found] == [[type(one) for one in call] for call in calls]
+    assert math.isnan(unpacked_plain(packed_plain([[math.nan]]))[0][0])
+
+
+def test_plain_values_are_exchanged_around_the_same_tensors():
+    kept = torch.rand(3)
+    given = [kept, 1, {"b": (2.5, kept), "a": [None]}, "x"]
+    found = with_plain(given, iter([7, "a", "b", "y"]))
+    assert found == [kept, 7, {"b": ("b", kept), "a": ["a"]}, "y"]
+    assert given[1:] == [1, {"b": (2.5, kept), "a": [None]}, "x"]
+    with pytest.raises(StopIteration):
+        with_plain([1, 2], iter([1]))
 
 
 def test_infinity_nan_and_negative_zero_survive():

@@ -1,5 +1,5 @@
-"""correct B11: remembers the product of roots of inputs that come out alike each time; other kinds of inputs have
-negative values, whose roots are no numbers, so that none is timed.
+"""wrong/values B11: remembers the product of roots of inputs that come out alike each time; other kinds of inputs have
+negative values, whose roots are no numbers.
 
 Problem: roots
 Twin: plain_roots
