@@ -102,6 +102,8 @@ sizes the first is NaN and the others are larger than almost any; in integers th
 _MOST_PARTS = 1 << 16
 """Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
 lies between."""
+_Lie = tuple[tuple[Range, ...], ...]
+"""Of each tensor of an output which bytes it takes, from its first element on."""
 DETACH_S = 10.0
 """What letting go of the inputs may take. It waits for what the worker has queued on its device; all calls are over by
 then, and gigabytes are unmapped in tenths of a second."""
@@ -153,8 +155,8 @@ class WorkerSubject:
         self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
         self._everywhere = torch.empty(0, dtype=torch.int64)
-        self._parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
-        self._spoilt_in_parts: dict[tuple[int, ...], tuple[tuple[Range, ...], ...]] = {}
+        self._parts: dict[tuple[int, ...], _Lie] = {}
+        self._spoilt_in_parts: dict[tuple[int, ...], _Lie] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
         self.substitutions: tuple[str, ...] = ()
@@ -318,17 +320,23 @@ class WorkerSubject:
         if not self._apart:
             self._locate_sets()
         of_calls = [
-            merged((address, size) for _, address, size in self._own_outputs(addresses, extents))
+            merged(self._ranges_of(addresses, extents, self._parts))
             for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
         ]
         ranges = sorted(one for of_call in of_calls for one in of_call)
         return any(start + size > after for (start, size), (after, _) in pairwise(ranges))
 
-    def _own_outputs(self, addresses: Sequence[int], extents: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Number, address and reach in bytes of those outputs of a call that lie in no input and were not spared."""
+    def _ranges_of(
+        self, addresses: Sequence[int], extents: tuple[int, ...], known: abc.Mapping[tuple[int, ...], _Lie]
+    ) -> Iterator[Range]:
+        """What the outputs of a call lie in, but for those that lie in an input or were spared.
+
+        Without what lies between their elements, where it is `known` of outputs that reach as far how they lie.
+        """
+        of_call = known.get(extents) or tuple(((0, size),) for size in extents)
         for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
             if size and place not in self._spared and self._in_sets(address, size) is None:
-                yield place, address, size
+                yield from ((address + offset, part) for offset, part in of_call[place])
 
     def aside_s(self) -> float:
         return self._held.aside_s()
@@ -360,9 +368,7 @@ class WorkerSubject:
         known = self._parts if in_parts else {}
         self._spoilt_in_parts = {extents: known[extents] for extents in done.extents if extents in known}
         for addresses, extents in zip(done.addresses, done.extents, strict=True):
-            of_call = known.get(extents) or tuple(((0, size),) for size in extents)
-            for place, address, _ in self._own_outputs(addresses, extents):
-                ranges.update((address + offset, part) for offset, part in of_call[place])
+            ranges.update(self._ranges_of(addresses, extents, known))
             if len(ranges) > _MOST_PARTS and in_parts:
                 break
         return ranges
@@ -522,8 +528,7 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described outputs that lie otherwise than when they were overwritten")
         for output in answer.outputs:
             self._remember(tuple(tensors(output)))
-            if not self._apart:
-                self._remember_parts(output)
+            self._remember_parts(output)
         return answer
 
     def _remember_parts(self, output: Value) -> None:
@@ -713,7 +718,7 @@ def _extents(output: Value) -> tuple[int, ...]:
         return tuple(map(extent, tensors(output)))
 
 
-def _parts(output: Value) -> tuple[tuple[Range, ...], ...]:
+def _parts(output: Value) -> _Lie:
     """Which bytes each tensor takes, from its first element on; all that it reaches over where those are too many."""
     found: list[tuple[Range, ...]] = []
     left = _MOST_PARTS
