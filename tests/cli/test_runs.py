@@ -141,6 +141,7 @@ def test_what_runs_of_others_name_moves_no_cursor(here):
     unnumbered = record("d.py", problem="\x1b]0;x\x07")
     with open_run("three", create=True, manifest=manifest) as run:
         run.append(unnumbered, {})
+        run.append(record("e.py"), {})
     merged = invoke("merge", "one", "three", "-o", "both")
     assert "they do not agree in timing_s, \\x1b[2J merged: the new run" in merged.stdout
     exported = CliRunner().invoke(main, ["leaderboard", "three", "--format", "kernelbench", "-o", "kb"])
