@@ -157,6 +157,7 @@ def _references() -> "Callable[[Record], str]":
 
 def _write_kernelbench(names: tuple[str, ...], filters: dict[str, Any], folder: Path) -> None:
     """Write KernelBench's files below a folder, and say what its analysis will make of them."""
+    from harness.report.escape import one_cell
     from harness.report.kernelbench import kernelbench
     from harness.store import write_atomically
 
@@ -174,7 +175,8 @@ def _write_kernelbench(names: tuple[str, ...], filters: dict[str, Any], folder: 
         click.echo("\nIn a checkout of KernelBench with these files:")
         click.echo("\n".join(commands))
     if export.left_out:
-        click.echo(f"\nleft out, for want of a level and a number: {', '.join(export.left_out)}")
+        left_out = ", ".join(map(one_cell, export.left_out))  # others have named them
+        click.echo(f"\nleft out, for want of a level and a number: {left_out}")
 
 
 def _drawn(content: "RenderableType") -> str:

@@ -167,6 +167,7 @@ def merge(names: tuple[str, ...], output: str) -> None:
     stands in the new one once. It is refused where one verdict would hide another on something else.
     """
     from harness.cli.leaderboard import named_runs
+    from harness.report.escape import one_cell
     from harness.store.merge import merge as merge_runs
 
     opened = named_runs(names)
@@ -178,7 +179,8 @@ def merge(names: tuple[str, ...], output: str) -> None:
     also = f", {' and '.join(details)}" if details else ""
     click.echo(f"{merged.folder}: {merged.records} records of {len(opened)} runs{also}")
     if merged.differing:
-        click.echo(f"they do not agree in {', '.join(merged.differing)}: the new run promises nothing about that")
+        differing = ", ".join(map(one_cell, merged.differing))  # others have named them
+        click.echo(f"they do not agree in {differing}: the new run promises nothing about that")
 
 
 @runs.command(short_help="Write a run as a Hugging Face data set.")

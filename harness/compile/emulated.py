@@ -14,13 +14,15 @@ from harness.compile.slim import mentioned_headers, prepare_slim, slim_extras, u
 from harness.compile.slim_tool import slim_tool
 from harness.compile.sources import SourceFile, candidate_texts, source_files
 from harness.compile.toolchain import Refused, SteppedBack, Surroundings, Toolchain
-from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, OVER_TORCH, TRACE_FLAGS, NotEmulated, rewrite
+from harness.emulate import COMPILE_FLAGS, HEADER, INCLUDE_DIR, OVER_TORCH, OWN_TYPES, TRACE_FLAGS, NotEmulated, rewrite
 from harness.schema import BuildRequest
 
 MOST_CHARACTERS = 1 << 20
 """Of all sources together: rewriting a token takes the controller 12 µs and 200 bytes, and hears of no deadline."""
 _PREPROCESSOR = re.compile(r"-[DUI]\S")
 _OPTIMISATION = re.compile(r"-O\w*$")
+_OWN_TYPES = re.compile(r"\b(?:struct|union|class\s+\w+\s*(?:final\s*)?[:{]|(?:pair|tuple|array)\s*<)")
+"""Types that may have 16 bytes and be aligned to 8, which `trace.h` cannot tell from float4."""
 _CUDA_LIBRARY = re.compile(r"-l(?:cuda|cudart|cudart_static|cudadevrt|nvrtc)$|-L.*cuda")
 
 
@@ -31,7 +33,7 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
     rewritten, notes = _rewritten(request)
     facade = slim_extras(tool, around)
     extras = replace(facade, first=(str(INCLUDE_DIR), *facade.first), cxx_flags=COMPILE_FLAGS)
-    plan = plan_build(rewritten, _files(rewritten, around), around.machine, extras)
+    plan = plan_build(rewritten, _files(request, rewritten, around), around.machine, extras)
     # The emulation's own headers are written in terms of Half and BFloat16.
     headers = mentioned_headers("\n".join((*candidate_texts(rewritten), "c10::Half")), tool)
     files = {**plan.files, **headers}
@@ -41,16 +43,18 @@ def _plan_slim(request: BuildRequest, around: Surroundings) -> Plan:
 def _plan_stock(request: BuildRequest, around: Surroundings) -> Plan:
     rewritten, notes = _rewritten(request)
     extras = Extras(first=(str(INCLUDE_DIR),), cxx_flags=(*COMPILE_FLAGS, OVER_TORCH))
-    plan = plan_build(rewritten, _files(rewritten, around), around.machine, extras)
+    plan = plan_build(rewritten, _files(request, rewritten, around), around.machine, extras)
     return replace(plan, notes=tuple(notes))
 
 
-def _files(rewritten: BuildRequest, around: Surroundings) -> Iterator[SourceFile]:
+def _files(request: BuildRequest, rewritten: BuildRequest, around: Surroundings) -> Iterator[SourceFile]:
     """The files to compile, with the emulation's header on top of those that need it.
 
     They are watched, unless that is what AddressSanitizer does.
     """
-    flags = () if around.machine.sanitizer_flags else TRACE_FLAGS
+    own_types = any(map(_OWN_TYPES.search, candidate_texts(request)))
+    watched = (*TRACE_FLAGS, OWN_TYPES) if own_types else TRACE_FLAGS
+    flags = () if around.machine.sanitizer_flags else watched
     for file in source_files(rewritten):
         needed = file.compiled and (file.language == "cuda" or "cuda_emulation" in file.text)
         yield replace(file, on_top=HEADER, flags=flags) if needed else file

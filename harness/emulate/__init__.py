@@ -8,6 +8,7 @@ from harness.emulate.toolchain import (
     HEADER,
     INCLUDE_DIR,
     OVER_TORCH,
+    OWN_TYPES,
     TRACE_FLAGS,
 )
 
@@ -17,6 +18,7 @@ __all__ = [
     "HEADER",
     "INCLUDE_DIR",
     "OVER_TORCH",
+    "OWN_TYPES",
     "TRACE_FLAGS",
     "NotEmulated",
     "Rewritten",

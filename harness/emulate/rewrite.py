@@ -80,18 +80,22 @@ def _refuse_implicit_warp_synchrony(draft: Draft) -> None:
     names = {token.text for token in draft.tokens if token.kind == "name"}
     if "__shared__" not in names or "__syncwarp" in names:
         return
-    parameters = [range(*around) for around in _parameters_of_kernels(draft)]
+    parameters = {index for around in _parameters_of_kernels(draft) for index in range(*around)}
     for index, token in enumerate(draft.tokens):
-        if token.kind == "name" and token.text == "volatile" and not any(index in inside for inside in parameters):
+        if token.kind == "name" and token.text == "volatile" and index not in parameters:
             raise NotEmulated("warp-synchronous code on volatile shared memory, without __syncwarp", token.line)
 
 
 def _parameters_of_kernels(draft: Draft) -> Iterator[tuple[int, int]]:
-    """The brackets around the parameters of each `__global__` function: those that its body or a semicolon follows."""
-    for index, token in enumerate(draft.tokens):
-        at = index if token.text == "__global__" else None
-        while at is not None and draft.text(at) not in ("{", ";"):
-            closing = draft.partners.get(at) if draft.text(at) == "(" else None
-            if closing is not None and draft.text(draft.after(closing)) in ("{", ";"):
-                yield at, closing
-            at = draft.after(closing or at)
+    """The brackets around the parameters of each `__global__` function: those that its body or a semicolon follows.
+
+    In one pass: a source may have `__global__` a hundred thousand times.
+    """
+    declares = False
+    at: int | None = 0 if draft.tokens else None
+    while at is not None:
+        closing = draft.partners.get(at) if declares and draft.text(at) == "(" else None
+        if closing is not None and draft.text(draft.after(closing)) in ("{", ";"):
+            yield at, closing
+        declares = draft.text(at) == "__global__" or (declares and draft.text(at) not in ("{", ";"))
+        at = draft.after(closing or at)

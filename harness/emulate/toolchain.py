@@ -30,6 +30,9 @@ TRACE_FLAGS: tuple[str, ...] = (
 """Added to COMPILE_FLAGS where a file includes HEADER, and not at linking, they have every access to memory reported to
 the headers' `trace.h`, which finds races and what is out of bounds or not aligned. Not with AddressSanitizer."""
 
+OWN_TYPES = "-DCUDA_EMULATION_OWN_TYPES"
+"""Beside TRACE_FLAGS: 16 bytes at once may be aligned to 8, as a source with types of its own may have them."""
+
 OVER_TORCH = "-DCUDA_EMULATION_OVER_TORCH"
 """Beside torch's own headers: has the emulation declare what those declare for CUDA compilers alone."""
 

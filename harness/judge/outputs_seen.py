@@ -28,5 +28,9 @@ class OutputsSeen:
         if kind != "narrow":
             self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
         self.told.learn(said)
-        if first_weights and not oracle.random:
+        self.learn_what_stays(said, oracle, first_weights=first_weights)
+
+    def learn_what_stays(self, said: Any, oracle: Oracle, *, first_weights: bool) -> None:
+        """Take in what may be handed out again alone, of a call that no candidate is held to too."""
+        if first_weights:
             self.spared.learn(said, oracle.model)

@@ -147,7 +147,10 @@ class Trials:
             expected = question.oracle.expected(inputs, seed=question.seed)
         except ReferenceRaised:
             return None
-        return expected if not_finite(expected.like) <= self._not_finite else None
+        if not_finite(expected.like) <= self._not_finite:
+            return expected
+        self.seen.learn_what_stays(expected.like, question.oracle, first_weights=self._weights.index == 0)
+        return None
 
     def _called(self, question: Question, expected: Expected) -> list[Any]:
         """The outputs of a call, and in a nominal trial of a second one on the same inputs.

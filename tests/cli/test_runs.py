@@ -136,6 +136,18 @@ def test_two_runs_become_one(here):
     assert {run.attachments(each)["candidate.py"] for each in run.records()} == {"# two"}
 
 
+def test_what_runs_of_others_name_moves_no_cursor(here):
+    manifest = Manifest(created="2026", harness="0.1.0", settings={"\x1b[2J\nmerged": 1})
+    unnumbered = record("d.py", problem="\x1b]0;x\x07")
+    with open_run("three", create=True, manifest=manifest) as run:
+        run.append(unnumbered, {})
+        run.append(record("e.py"), {})
+    merged = invoke("merge", "one", "three", "-o", "both")
+    assert "they do not agree in timing_s, \\x1b[2J merged: the new run" in merged.stdout
+    exported = CliRunner().invoke(main, ["leaderboard", "three", "--format", "kernelbench", "-o", "kb"])
+    assert "left out, for want of a level and a number: level1/\\x1b]0;x\\x07\n" in exported.stdout
+
+
 def test_one_run_is_not_merged_with_itself(here):
     result = invoke("merge", "one", "runs/one", "-o", "both")
     assert result.exit_code == 2

@@ -1,6 +1,7 @@
 """The rewrite: what it changes, what it leaves alone, what it refuses."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +105,14 @@ def test_comments_and_strings_are_left_alone() -> None:
     source = 'auto s = "k<<<1, 2>>>(x) asm wmma"; // k<<<1, 2>>>() asm\n/* __shared__ */ R"(k<<<1,1>>>())" \'"\''
     assert rewrite(source).source == source
     assert rewrite(source).substitutions == ()
+
+
+def test_brackets_of_kernels_are_found_in_one_pass() -> None:
+    source = "__shared__ int a; volatile int b;\n" + "__global__ " * 20_000
+    started = time.process_time()
+    with pytest.raises(NotEmulated, match="volatile"):
+        rewrite(source)
+    assert time.process_time() - started < 5
 
 
 def test_shared_variables_become_the_blocks_own() -> None:

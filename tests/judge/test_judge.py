@@ -119,6 +119,26 @@ def test_an_input_and_what_no_input_changes_may_be_handed_out_again(judge_functi
     assert again.verdict.reason == "aliased-output"
 
 
+OF_RANDOM = RELU.replace("torch.relu(x)", "(torch.relu(x) * torch.rand_like(x), self.table)").replace(
+    "    def forward", "    table = torch.nn.Parameter(torch.ones(2))\n    def forward"
+)
+FINITE_AT_FIRST = RELU.replace("torch.relu(x)", "(x / (x >= 0), torch.arange(3))")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_parameter_may_be_handed_out_again_where_the_reference_draws_random_numbers(judge_function, timed):
+    table = torch.ones(2)
+    finding = judge_function(OF_RANDOM, lambda x: (torch.relu(x) * torch.rand_like(x), table), timed=timed)
+    assert finding.verdict.kind == "correct"
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_what_no_input_changes_is_known_where_only_nominal_trials_are_finite(judge_function, timed):
+    numbers = torch.arange(3)
+    finding = judge_function(FINITE_AT_FIRST, lambda x: (x / (x >= 0), numbers), timed=timed)
+    assert finding.verdict.kind == "correct"
+
+
 IN_PLACE = RELU.replace("torch.relu(x)", "torch.relu(x.mul_(2))")
 
 

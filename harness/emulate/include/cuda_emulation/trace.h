@@ -314,9 +314,9 @@ class Tracer {
 // The one that watches: a launch that is watched runs on one CPU thread.
 inline Tracer* tracer = nullptr;
 
-CUDA_EMULATION_UNTRACED inline void trace_aligned(const void* address, std::size_t size, bool writes, const void* code) {
+CUDA_EMULATION_UNTRACED inline void trace_aligned(const void* address, std::size_t size, std::size_t to, bool writes, const void* code) {
     if (__builtin_expect(tracer == nullptr, 1)) return;
-    tracer->require_aligned(address, size, code);
+    tracer->require_aligned(address, size < to ? size : to, code);
     tracer->access(address, size, writes, false, code);
 }
 CUDA_EMULATION_UNTRACED inline void trace(const void* address, std::size_t size, bool writes, bool is_atomic, const void* code) {
@@ -329,6 +329,13 @@ CUDA_EMULATION_UNTRACED inline void trace(const void* address, std::size_t size,
 
 #ifdef __SANITIZE_THREAD__
 
+// The compiler calls __tsan_read16 for whatever has 16 bytes and an alignment of 8 or more: for float4, and for a struct
+// of two doubles. Where a source may have types of the second kind, no more than 8 is asked for.
+#ifdef CUDA_EMULATION_OWN_TYPES
+#define CUDA_EMULATION_MOST_ALIGNED 8
+#else
+#define CUDA_EMULATION_MOST_ALIGNED 16
+#endif
 #define CUDA_EMULATION_CALLBACK extern "C" __attribute__((weak, visibility("hidden"), no_sanitize("thread")))
 #define CUDA_EMULATION_ACCESSES(SIZE)                                                                        \
     CUDA_EMULATION_ALIGNED(__tsan_read##SIZE, SIZE, false)                                                   \
@@ -337,7 +344,8 @@ CUDA_EMULATION_UNTRACED inline void trace(const void* address, std::size_t size,
     CUDA_EMULATION_ACCESS(__tsan_unaligned_write##SIZE, SIZE, true)
 #define CUDA_EMULATION_ALIGNED(NAME, SIZE, WRITES)                                                           \
     CUDA_EMULATION_CALLBACK void NAME(void* address) {                                                       \
-        cuda_emulation::trace_aligned(address, SIZE, WRITES, __builtin_return_address(0));                   \
+        cuda_emulation::trace_aligned(address, SIZE, CUDA_EMULATION_MOST_ALIGNED, WRITES,                    \
+                                      __builtin_return_address(0));                                          \
     }
 #define CUDA_EMULATION_ACCESS(NAME, SIZE, WRITES)                                                            \
     CUDA_EMULATION_CALLBACK void NAME(void* address) {                                                       \
@@ -405,6 +413,7 @@ CUDA_EMULATION_ATOMICS(64)
 #undef CUDA_EMULATION_FETCH
 #undef CUDA_EMULATION_ACCESSES
 #undef CUDA_EMULATION_ALIGNED
+#undef CUDA_EMULATION_MOST_ALIGNED
 #undef CUDA_EMULATION_ACCESS
 #undef CUDA_EMULATION_CALLBACK
 
