@@ -29,6 +29,7 @@ _INPUTS = {
     "signed": "inputs of both signs",
     "wide": "inputs of a larger scale",
     "narrow": "inputs of a smaller scale, negative throughout",
+    "small": "inputs of a smaller scale",
     "ties": "inputs with many equal values and zeros",
     "huge": "inputs with a few huge values",
     "shuffled": "inputs in which what is the same at every draw is in another order and slightly different",

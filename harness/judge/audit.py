@@ -68,6 +68,11 @@ class _Auditor:
 
     def run(self) -> Audit:
         inputs = self._draw()
+        if foreign := _without_form(inputs):
+            raise ProblemError(
+                f"problem {self._problem.title}: get_inputs gives {foreign[0]}, which cannot be handed to a candidate: "
+                "give plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
+            )
         expected = self._expected(inputs, 1)
         if foreign := _without_form(expected.like):
             raise ProblemError(

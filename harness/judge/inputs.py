@@ -53,6 +53,11 @@ def _narrow(value: torch.Tensor) -> torch.Tensor:
     return _signed(value).abs_().add_(0.5).mul_(-0.03)
 
 
+def _small(value: torch.Tensor) -> torch.Tensor:
+    """As small as narrow ones, of either sign: shows an absolute tolerance where an activation leaves positive ones."""
+    return _signed(value).mul_(0.03)
+
+
 def _ties(value: torch.Tensor) -> torch.Tensor:
     """Few distinct values, zero among them: shows wrong handling of equal elements and of zero."""
     return torch.randint(-2, 3, value.shape, device=value.device, dtype=torch.float32)
@@ -78,8 +83,9 @@ STRESS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "huge": _huge,
 }
 """Values of a tensor's shape, in float32, which has arithmetic everywhere: an 8-bit float has none."""
-KINDS = {**STRESS, "units": _units}
-"""And one more, where the others leave much of an output untold (`judge/told.py`)."""
+KINDS = {**STRESS, "small": _small, "units": _units}
+"""And two more: where narrow ones leave one value of an output, and where the others leave much of one untold
+(`judge/outputs_seen.py`)."""
 
 
 VARIED = ("shuffled", "varied")

@@ -10,11 +10,14 @@ from harness.judge.told import Told
 
 
 class OutputsSeen:
-    """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for."""
+    """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for.
+
+    `lost_narrow`: whether one is all one value on narrow contents alone, which then tell nothing of small ones.
+    """
 
     def __init__(self) -> None:
         self.bytes = 0
-        self.mostly_one_value = False
+        self.mostly_one_value = self.lost_narrow = False
         self.spared = Spared()
         self.told = Told()
 
@@ -28,6 +31,7 @@ class OutputsSeen:
         if kind != "narrow":
             self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
         self.told.learn(said)
+        self.lost_narrow |= kind == "narrow" and self.told.is_flat
         self.learn_what_stays(said, oracle, first_weights=first_weights)
 
     def learn_what_stays(self, said: Any, oracle: Oracle, *, first_weights: bool) -> None:

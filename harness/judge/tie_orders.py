@@ -32,6 +32,7 @@ class Told:
 
     values: torch.Tensor
     places: torch.Tensor | None
+    shape: torch.Size
 
     def at(self, value: torch.Tensor) -> torch.Tensor:
         """What another tensor of that shape says at these places."""
@@ -64,8 +65,8 @@ def _told(output: Any, like: Any) -> Told | None:
     if not isinstance(like, torch.Tensor) or not like.numel() or like.is_complex():
         return None
     if isinstance(output, Sampled):
-        return Told(output.values.to(like.device), output.places.to(like.device))
-    return Told(output.detach().to(like.device).reshape(-1), None)
+        return Told(output.values.to(like.device), output.places.to(like.device), like.shape)
+    return Told(output.detach().to(like.device).reshape(-1), None, like.shape)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def _rank(number: int, operator: int, value: torch.Tensor) -> torch.Tensor:
 class Shown:
     """An output that shows what an operator named: the flat places of its indices that the output holds, in order.
 
-    `choice` is what it named in one order of ties, without the indices.
+    `choice` is what it named in one order of ties, without the indices. An output of another shape than `like`, as one
+    that goes by the contents may have in another call, shows nothing.
     """
 
     output: int
@@ -125,6 +127,12 @@ class Shown:
     shape: torch.Size
     places: torch.Tensor
     choice: Choice
+    like: torch.Size
+
+    def said_by(self, said: Sequence[Told | None]) -> Told | None:
+        """What the candidate says there; None where that shows nothing."""
+        mine = said[self.output]
+        return mine if mine is not None and mine.shape == self.like else None
 
 
 def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
@@ -133,9 +141,9 @@ def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
     for place, one in enumerate(said):
         for operator, choice in enumerate(runs[0].choices):
             places = None if one is None else _places(runs, place, operator)
-            if places is not None:
+            if one is not None and places is not None:
                 alone = replace(choice, indices=choice.indices.new_empty(0))
-                found.append(Shown(place, operator, choice.indices.shape, places, alone))
+                found.append(Shown(place, operator, choice.indices.shape, places, alone, one.shape))
     return found
 
 
@@ -163,7 +171,7 @@ def named(which: Sequence[Shown], said: Sequence[Told | None]) -> dict[int, torc
     """What a candidate's outputs name, by the operator's number."""
     found: dict[int, torch.Tensor] = {}
     for one in which:
-        mine = said[one.output]
+        mine = one.said_by(said)
         if mine is not None:
             indices = found.setdefault(one.operator, torch.full(one.shape, -1, device=mine.values.device))
             indices.view(-1)[mine.at(one.places)] = mine.values.long()
@@ -173,7 +181,7 @@ def named(which: Sequence[Shown], said: Sequence[Told | None]) -> dict[int, torc
 def cannot_be(which: Sequence[Shown], said: Sequence[Told | None]) -> bool:
     """Whether a candidate's outputs name what is no element, or an element twice where an operator names each once."""
     for one in which:
-        mine = said[one.output]
+        mine = one.said_by(said)
         if mine is not None:
             values = mine.values.long()
             if bool(((values < 0) | (values >= one.choice.shape[one.choice.dim])).any()):

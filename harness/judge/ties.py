@@ -78,7 +78,9 @@ class InOrder(OperatorMode):
         along, wide = value.movedim(dim, -1), given.get("keepdim", True)
         wish = self._wishes(len(self.choices), along)
         own = (out[1] if wide else out[1].unsqueeze(dim)).movedim(dim, -1)
-        named = torch.full_like(own, -1) if wish.named is None else wish.named.movedim(dim, -1)
+        named = torch.full_like(own, -1)
+        if wish.named is not None and (theirs := wish.named.movedim(dim, -1)).shape == own.shape:
+            named = theirs
         asked = _Asked(func.overloadpacket.__name__, given, _flat(along), _flat(own), _flat(named), wish.rank)
         indices = _by_rows(asked).reshape(own.shape)
         values, indices = along.gather(-1, indices).movedim(-1, dim), indices.movedim(-1, dim)

@@ -18,12 +18,16 @@ UNTOLD = 1 / 16
 
 
 class Told:
-    """At which of some random places of the outputs two trials expect what is apart by more than the tolerance."""
+    """At which of some random places of the outputs two trials expect what is apart by more than the tolerance.
+
+    `is_flat`: whether the last one expects the same at all of an output's, and the first did not.
+    """
 
     def __init__(self) -> None:
         self._places: list[torch.Tensor] = []
         self._first: list[torch.Tensor] = []
         self._told: list[torch.Tensor] = []
+        self.is_flat = False
 
     def learn(self, expected: Any) -> None:
         """Take what the reference says in a trial. Its shapes are those of all trials before, or it is passed over."""
@@ -37,6 +41,7 @@ class Told:
             self._first = values
             self._told = [torch.zeros(value.shape, dtype=torch.bool, device=value.device) for value in values]
             return
+        self.is_flat = any(_is_flat(value) > _is_flat(first) for value, first in zip(values, self._first, strict=True))
         for leaf, value, first, told in zip(found, values, self._first, self._told, strict=True):
             sizes = torch.maximum(value.abs(), first.abs())
             known = sizes.masked_fill(~sizes.isfinite(), 0.0)
@@ -54,6 +59,10 @@ def _places(leaf: torch.Tensor) -> torch.Tensor:
         return torch.arange(leaf.numel(), device=leaf.device)
     chance = torch.Generator(leaf.device).manual_seed(secrets.randbits(62))
     return torch.randint(0, leaf.numel(), (PLACES,), generator=chance, device=leaf.device)
+
+
+def _is_flat(values: torch.Tensor) -> bool:
+    return len(values) > 1 and bool((values == values[0]).all())
 
 
 def _some(leaf: torch.Tensor, places: torch.Tensor) -> torch.Tensor:

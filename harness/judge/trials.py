@@ -73,7 +73,8 @@ class Trials:
         """Where integers never change, theirs comes second: whether the reference takes them decides on the rest.
 
         Where floating values never change, and the reference stayed finite on no kind that changes them, they are
-        varied. Last one near one, where all others together say nothing of some elements.
+        varied. Then small ones of either sign, where of narrow ones nothing is left, and last some near one, where all
+        others together say nothing of some elements.
         """
         permutes = bool(self._audit.fixed_integers)
         yield TRIALS[0]
@@ -84,6 +85,8 @@ class Trials:
         for kind in VARIED:
             if self._contents.keeps_floats:
                 yield last, kind
+        if self.seen.lost_narrow:
+            yield last, "small"
         if self.seen.told.leaves_out:
             yield last, "units"
 

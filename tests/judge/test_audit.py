@@ -117,6 +117,13 @@ def test_a_reference_whose_output_cannot_be_compared_is_the_problems_fault(forwa
         audited(forward)
 
 
+def test_an_input_that_has_no_form_on_the_wire_is_the_problems_fault():
+    source = PROBLEM.replace("{forward}", "y").replace("def get_inputs():", "import numpy as np\ndef get_inputs():", 1)
+    source = source.replace("    return [", "    return [np.int64(3), ", 1)
+    with pytest.raises(ProblemError, match=r"get_inputs gives numpy\.int64, which cannot be handed to a candidate"):
+        audit(load_problem("p", source, device=torch.device("cpu")))
+
+
 def test_an_output_without_tensors_is_audited_too():
     assert rules("[(self.linear(x) + y).sum().item(), None, 'text', {'a': (1, True)}]") == []
     assert "degenerate" in rules("[self.linear(x).sum().item() * 0.0, 3]")

@@ -66,7 +66,7 @@ def seeded(make):
 def test_an_honest_function_is_correct_on_every_kind_of_trial(judge_function):
     verdict = judge_function(RELU, lambda x: x.clamp(min=0)).verdict
     assert verdict.kind == "correct"
-    assert verdict.trials == 7  # two calls on nominal inputs, five stressed ones, no second weights
+    assert verdict.trials == 8  # two calls on nominal inputs, five stressed ones, small ones, no second weights
 
 
 def test_returning_the_input_is_wrong_though_it_passes_on_the_problems_own_inputs(judge_function):
@@ -137,6 +137,30 @@ def test_what_no_input_changes_is_known_where_only_nominal_trials_are_finite(jud
     numbers = torch.arange(3)
     finding = judge_function(FINITE_AT_FIRST, lambda x: (x / (x >= 0), numbers), timed=timed)
     assert finding.verdict.kind == "correct"
+
+
+TABLE = """
+import random
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.arange(640.0).view(64, 10)
+    def forward(self, x, at):
+        return x * 2, self.table[at : at + 8]
+def get_inputs():
+    return [torch.rand(8, 10), random.randrange(56)]
+def get_init_inputs():
+    return []
+"""
+
+
+def test_memory_that_the_reference_returns_again_and_again_may_be_handed_out_again(judge_function):
+    table, buffer = torch.arange(640.0).view(64, 10), torch.empty(0)
+    verdict = judge_function(TABLE, lambda x, at: (x * 2, table[at : at + 8]), timed=True).verdict
+    assert verdict.kind == "correct", verdict
+    verdict = judge_function(TABLE, lambda x, at: (torch.mul(x, 2, out=buffer), table[at : at + 8])).verdict
+    assert verdict.reason == "aliased-output"
 
 
 IN_PLACE = RELU.replace("torch.relu(x)", "torch.relu(x.mul_(2))")
@@ -623,6 +647,18 @@ def get_init_inputs():
 def test_a_maximum_that_starts_at_zero_is_wrong(judge_function, operation, from_zero):
     verdict = judge_function(LARGEST.replace("OPERATION", operation), from_zero).verdict
     assert (verdict.kind, verdict.reason) == ("wrong", "values")
+
+
+@pytest.mark.parametrize("operation", ["torch.relu(x)", "torch.relu(x) * 2", "torch.relu(x).sum(-1)"])
+def test_an_absolute_step_is_wrong_where_nothing_is_left_of_what_is_negative(judge_function, operation):
+    source = RELU.replace("torch.relu(x)", operation)
+
+    def in_steps(x):
+        return eval(operation, {"torch": torch, "x": torch.round(x * 2.0**14) / 2.0**14})
+
+    verdict = judge_function(source, in_steps).verdict
+    assert (verdict.kind, verdict.reason) == ("wrong", "values")
+    assert judge_function(source, lambda x: eval(operation, {"torch": torch, "x": x})).verdict.kind == "correct"
 
 
 def test_an_activation_that_makes_zeros_of_what_is_negative_throughout_is_no_reason_to_look_elsewhere(judge_function):

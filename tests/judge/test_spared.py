@@ -11,6 +11,7 @@ class Model(torch.nn.Module):
         super().__init__()
         self.w = torch.nn.Parameter(torch.arange(6.0).view(2, 3))
         self.register_buffer("mean", torch.zeros(3))
+        self.table = torch.arange(9)
         self.answer = forward
 
     def forward(self, x):
@@ -36,6 +37,7 @@ def places_of(forward, inputs=(1.0, 2.0, 3.0)):
         (lambda model, x: {"table": torch.arange(5), "y": x * 2}, {0}),
         (lambda model, x: {"z": torch.arange(5), "y": x * 2}, {1}),
         (lambda model, x: {"y": x * 2}, set()),
+        (lambda model, x: (model.table[int(x[0]) :], x * 2), {0}),
         (lambda model, x: torch.eye(3) * x.sum(), set()),
     ],
 )

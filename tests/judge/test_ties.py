@@ -378,6 +378,18 @@ def test_what_is_wished_is_named_where_it_is_equal_and_once(sort):
         assert bool((also.sort(-1)[0].diff(dim=-1) != 0).all())
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_an_output_whose_shape_goes_by_the_contents_may_show_the_order_of_ties(judge_function, right):
+    body = source("return torch.sort((x[x.sum(1) > 0] * 4).round(), descending=True)").replace("rand(", "randn(")
+
+    def candidate(x):
+        y = (x[x.sum(1) > 0] * 4).round()
+        values, indices = shuffled(y)
+        return values, indices if right else one_off(indices, y)
+
+    assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
+
+
 def test_what_is_named_at_sampled_places_is_told():
     shape = torch.Size([3, 4])
     choices = [Choice(torch.arange(12).view(shape) % 7 + add, torch.Size([3, 9]), 1) for add in (0, 1)]
