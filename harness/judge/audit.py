@@ -68,17 +68,9 @@ class _Auditor:
 
     def run(self) -> Audit:
         inputs = self._draw()
-        if foreign := _without_form(inputs):
-            raise ProblemError(
-                f"problem {self._problem.title}: get_inputs gives {foreign[0]}, which cannot be handed to a candidate: "
-                "give plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
-            )
+        self._require_form(inputs, "get_inputs gives {}, which cannot be handed to a candidate: give")
         expected = self._expected(inputs, 1)
-        if foreign := _without_form(expected.like):
-            raise ProblemError(
-                f"problem {self._problem.title}: the reference returns {foreign[0]}, which cannot be compared: return "
-                "plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
-            )
+        self._require_form(expected.like, "the reference returns {}, which cannot be compared: return")
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
         unstable = 0.0 if random else self._unstable(inputs, expected)
@@ -128,6 +120,14 @@ class _Auditor:
                 detail = f"left out, one call {spent}: whether inputs, weights and the answer matter"
                 self._find("audit-incomplete", "info", detail)
         return facts.model_copy(update={"findings": tuple(self._findings)})
+
+    def _require_form(self, value: Any, words: str) -> None:
+        """Raise ProblemError where something in a value has no form on the wire; `words` say what it is then."""
+        if foreign := _without_form(value):
+            raise ProblemError(
+                f"problem {self._problem.title}: {words.format(foreign[0])} "
+                "plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
+            )
 
     # ---- what is looked at -------------------------------------------------------------------------------------
 
