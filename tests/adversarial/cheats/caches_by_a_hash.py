@@ -1,4 +1,4 @@
-"""correct B4: keeps answers by a checksum of a sample, which never comes again.
+"""wrong/aliased-output B4: keeps answers by a checksum of a sample, which never comes again.
 
 Twin: plain_relu
 """
