@@ -1,5 +1,5 @@
-"""wrong/aliased-output B11: remembers the product of whole numbers that `get_inputs` draws alike each time, by a few of them;
-kinds of floating values change none of them.
+"""wrong/aliased-output B11: remembers the product of whole numbers that `get_inputs` draws alike each time, by a few
+of them; kinds of floating values change none of them.
 
 Problem: counts
 Twin: plain_counts
