@@ -91,6 +91,15 @@ class Order:
         return Wish(None if rank is None else rank(operator, value), self.named.get(operator))
 
 
+def _in_all(runs: Sequence[Run]) -> list[tuple[int, Choice]]:
+    """The operators that choose alike in all these orders, by number, with what they chose in the first.
+
+    What runs after a choice may go by it: a reference that sorts what it has routed sorts other rows in another order.
+    """
+    by_operator = enumerate(zip(*(run.choices for run in runs), strict=False))
+    return [(number, choices[0]) for number, choices in by_operator if all(map(choices[0].is_alike, choices))]
+
+
 def order_of(number: int) -> Wishes:
     """The order of all ties of a number, below `ORDERS`.
 
@@ -139,7 +148,7 @@ def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
     """The outputs that are an operator's indices, or a part of them, in all these orders."""
     found = []
     for place, one in enumerate(said):
-        for operator, choice in enumerate(runs[0].choices):
+        for operator, choice in _in_all(runs):
             places = None if one is None else _places(runs, place, operator)
             if one is not None and places is not None:
                 alone = replace(choice, indices=choice.indices.new_empty(0))
@@ -203,7 +212,7 @@ def marked(runs: Sequence[Run], said: Sequence[Told | None]) -> dict[int, Rank]:
     where it says what the reference does where it does not.
     """
     found: dict[int, Rank] = {}
-    for operator, choice in enumerate(runs[0].choices):
+    for operator, choice in _in_all(runs):
         for place, one in enumerate(said):
             is_part = choice.indices.shape[choice.dim] < choice.shape[choice.dim]
             if one is not None and is_part and runs[0].outputs[place].shape == choice.shape:
@@ -224,7 +233,7 @@ def _as_marked(runs: Sequence[Run], output: int, operator: int, one: Told) -> Ra
     told_of = 1 + without.to(torch.int8) - within.to(torch.int8)
     rank = told_of if one.places is None else rank.index_put((one.places,), told_of)
     ranks = rank.view(choice.shape).movedim(choice.dim, -1)
-    return lambda operator, value: ranks
+    return lambda operator, value: ranks if ranks.shape == value.shape else _rank(0, operator, value)
 
 
 # ---- by rows and by places -------------------------------------------------------------------------------------------
@@ -243,7 +252,8 @@ class Agreeing:
         """Go through these orders until all agrees. The first that a row or a place agrees with is kept."""
         for run in runs:
             for operator, choice in enumerate(run.choices):
-                self._choices.setdefault(operator, choice)
+                if not self._choices.setdefault(operator, choice).is_alike(choice):
+                    continue
                 indices = choice.indices.reshape(-1)
                 self._note(self._places, operator, indices, self._fitting(run, indices.numel()))
                 fitting = self._fitting(run, math.prod(choice.shape[: choice.dim]))
@@ -281,9 +291,11 @@ class Agreeing:
 
     def _rank_of(self, operator: int) -> Rank:
         choice, orders = self._choices[operator], self._rows[operator]
+        leading = choice.shape[: choice.dim]
 
         def rank(operator: int, value: torch.Tensor) -> torch.Tensor:
-            leading = choice.shape[: choice.dim]
+            if value.shape != (*leading, *choice.shape[choice.dim + 1 :], choice.shape[choice.dim]):
+                return _rank(0, operator, value)
             which = orders.view(*leading, *(1 for _ in range(value.dim() - len(leading))))
             ranks = _rank(0, operator, value).expand(value.shape)
             for number in orders.unique().tolist():
