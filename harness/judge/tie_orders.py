@@ -21,6 +21,10 @@ ORDERS = 64
 SHORT = 48
 """Rows of so many elements at most are turned around by each of them."""
 _CLOSE = 1e-3
+_WITH_ARITHMETIC = frozenset(
+    {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+    | {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+)
 
 Rank = Callable[[int, torch.Tensor], torch.Tensor]
 """`Wish.rank` of the operator of a number, which is given its operand as `Wishes` are."""
@@ -65,13 +69,20 @@ def _told(output: Any, like: Any) -> Told | None:
     if not isinstance(like, torch.Tensor) or not like.numel() or like.is_complex():
         return None
     if isinstance(output, Sampled):
-        return Told(output.values.to(like.device), output.places.to(like.device), like.shape)
-    return Told(output.detach().to(like.device).reshape(-1), None, like.shape)
+        return Told(comparable(output.values.to(like.device)), output.places.to(like.device), like.shape)
+    return Told(comparable(output.detach().to(like.device)).reshape(-1), None, like.shape)
+
+
+def comparable(value: Any) -> Any:
+    """The same value of a dtype that torch compares with others, where one has arithmetic with none but itself."""
+    if not isinstance(value, torch.Tensor) or value.dtype in _WITH_ARITHMETIC or value.is_complex():
+        return value
+    return value.float() if value.is_floating_point() else value.long()  # as indices are
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the reference says in the order of a number, value by value, and what it chose."""
+    """What the reference says in the order of a number, value by value and `comparable`, and what it chose."""
 
     order: int
     outputs: list[Any]

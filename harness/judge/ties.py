@@ -83,9 +83,10 @@ class InOrder(OperatorMode):
         along, wide = value.movedim(dim, -1), given.get("keepdim", True)
         wish = self._wishes(len(self.choices), along)
         own = out[1] if wide else out[1].unsqueeze(dim)
-        fits = wish.named is not None and wish.named.shape == own.shape
-        named = (wish.named if fits else torch.full_like(own, -1)).movedim(dim, -1)
-        own = own.movedim(dim, -1)
+        named = wish.named
+        if named is None or named.shape != own.shape:
+            named = torch.full_like(own, -1)
+        own, named = own.movedim(dim, -1), named.movedim(dim, -1)
         asked = _Asked(func.overloadpacket.__name__, given, _flat(along), _flat(own), _flat(named), wish.rank)
         indices = _by_rows(asked).reshape(own.shape)
         values, indices = along.gather(-1, indices).movedim(-1, dim), indices.movedim(-1, dim)

@@ -390,6 +390,17 @@ def test_an_output_whose_shape_goes_by_the_contents_may_show_the_order_of_ties(j
     assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
 
 
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"])
+def test_outputs_of_dtypes_without_arithmetic_tell_an_order_of_ties(judge_function, dtype, right):
+    def candidate(x):
+        values, indices = top((x * 8).round(), 3, shuffled)
+        return values.to(getattr(torch, dtype)), indices if right else one_off(indices, x)
+
+    body = source(f"values, indices = (x * 8).round().topk(3)\nreturn values.to(torch.{dtype}), indices")
+    assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
+
+
 ROUTED = """
 logits = torch.stack([torch.ones(24), (x[:, 0] > 0).float(), (x[:, 0] <= 0).float()], 1)
 expert = logits.topk(1).indices[:, 0]
@@ -412,7 +423,7 @@ def test_how_much_is_chosen_from_may_go_by_what_was_chosen_before(judge_function
         for number in range(3):
             rows = (expert == number).nonzero()[:, 0]
             if len(rows) > 16:
-                rows = rows[x[rows, 1].topk(16).indices]
+                rows = rows[x[rows, 1].sort(descending=True, stable=True).indices[:16]]
             out[rows] = x[rows, 12 + number] * (number + 1 if right else 4)
         return out, expert
 
