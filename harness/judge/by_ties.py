@@ -23,6 +23,7 @@ from harness.judge.tie_orders import (
     Run,
     Shown,
     cannot_be,
+    comparable,
     marked,
     named,
     order_of,
@@ -143,5 +144,5 @@ class _Call:
         if asked is None:
             self.outputs, self.choices = [], None
             return None
-        self.outputs, self.choices = plain(asked[0].like), asked[1]
+        self.outputs, self.choices = [comparable(value) for value in plain(asked[0].like)], asked[1]
         return asked[0]

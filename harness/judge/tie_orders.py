@@ -21,6 +21,10 @@ ORDERS = 64
 SHORT = 48
 """Rows of so many elements at most are turned around by each of them."""
 _CLOSE = 1e-3
+_WITH_ARITHMETIC = frozenset(
+    {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+    | {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+)
 
 Rank = Callable[[int, torch.Tensor], torch.Tensor]
 """`Wish.rank` of the operator of a number, which is given its operand as `Wishes` are."""
@@ -65,13 +69,20 @@ def _told(output: Any, like: Any) -> Told | None:
     if not isinstance(like, torch.Tensor) or not like.numel() or like.is_complex():
         return None
     if isinstance(output, Sampled):
-        return Told(output.values.to(like.device), output.places.to(like.device), like.shape)
-    return Told(output.detach().to(like.device).reshape(-1), None, like.shape)
+        return Told(comparable(output.values.to(like.device)), output.places.to(like.device), like.shape)
+    return Told(comparable(output.detach().to(like.device)).reshape(-1), None, like.shape)
+
+
+def comparable(value: Any) -> Any:
+    """The same value of a dtype that torch compares with others, where one has arithmetic with none but itself."""
+    if not isinstance(value, torch.Tensor) or value.dtype in _WITH_ARITHMETIC or value.is_complex():
+        return value
+    return value.float() if value.is_floating_point() else value.long()  # as indices are
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the reference says in the order of a number, value by value, and what it chose."""
+    """What the reference says in the order of a number, value by value and `comparable`, and what it chose."""
 
     order: int
     outputs: list[Any]
@@ -89,6 +100,15 @@ class Order:
         """This is one of `Wishes`."""
         rank = self.ranks.get(operator)
         return Wish(None if rank is None else rank(operator, value), self.named.get(operator))
+
+
+def _in_all(runs: Sequence[Run]) -> list[tuple[int, Choice]]:
+    """The operators that choose alike in all these orders, by number, with what they chose in the first.
+
+    What runs after a choice may go by it: a reference that sorts what it has routed sorts other rows in another order.
+    """
+    by_operator = enumerate(zip(*(run.choices for run in runs), strict=False))
+    return [(number, choices[0]) for number, choices in by_operator if all(map(choices[0].is_alike, choices))]
 
 
 def order_of(number: int) -> Wishes:
@@ -139,7 +159,7 @@ def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
     """The outputs that are an operator's indices, or a part of them, in all these orders."""
     found = []
     for place, one in enumerate(said):
-        for operator, choice in enumerate(runs[0].choices):
+        for operator, choice in _in_all(runs):
             places = None if one is None else _places(runs, place, operator)
             if one is not None and places is not None:
                 alone = replace(choice, indices=choice.indices.new_empty(0))
@@ -203,7 +223,7 @@ def marked(runs: Sequence[Run], said: Sequence[Told | None]) -> dict[int, Rank]:
     where it says what the reference does where it does not.
     """
     found: dict[int, Rank] = {}
-    for operator, choice in enumerate(runs[0].choices):
+    for operator, choice in _in_all(runs):
         for place, one in enumerate(said):
             is_part = choice.indices.shape[choice.dim] < choice.shape[choice.dim]
             if one is not None and is_part and runs[0].outputs[place].shape == choice.shape:
@@ -224,7 +244,7 @@ def _as_marked(runs: Sequence[Run], output: int, operator: int, one: Told) -> Ra
     told_of = 1 + without.to(torch.int8) - within.to(torch.int8)
     rank = told_of if one.places is None else rank.index_put((one.places,), told_of)
     ranks = rank.view(choice.shape).movedim(choice.dim, -1)
-    return lambda operator, value: ranks
+    return lambda operator, value: ranks if ranks.shape == value.shape else _rank(0, operator, value)
 
 
 # ---- by rows and by places -------------------------------------------------------------------------------------------
@@ -243,7 +263,8 @@ class Agreeing:
         """Go through these orders until all agrees. The first that a row or a place agrees with is kept."""
         for run in runs:
             for operator, choice in enumerate(run.choices):
-                self._choices.setdefault(operator, choice)
+                if not self._choices.setdefault(operator, choice).is_alike(choice):
+                    continue
                 indices = choice.indices.reshape(-1)
                 self._note(self._places, operator, indices, self._fitting(run, indices.numel()))
                 fitting = self._fitting(run, math.prod(choice.shape[: choice.dim]))
@@ -281,9 +302,11 @@ class Agreeing:
 
     def _rank_of(self, operator: int) -> Rank:
         choice, orders = self._choices[operator], self._rows[operator]
+        leading = choice.shape[: choice.dim]
 
         def rank(operator: int, value: torch.Tensor) -> torch.Tensor:
-            leading = choice.shape[: choice.dim]
+            if value.shape != (*leading, *choice.shape[choice.dim + 1 :], choice.shape[choice.dim]):
+                return _rank(0, operator, value)
             which = orders.view(*leading, *(1 for _ in range(value.dim() - len(leading))))
             ranks = _rank(0, operator, value).expand(value.shape)
             for number in orders.unique().tolist():

@@ -46,6 +46,11 @@ class Choice:
     dim: int
     once: bool = True
 
+    def is_alike(self, other: "Choice") -> bool:
+        """Whether the other one names as much, of an operand of that shape along that dimension."""
+        mine, theirs = ((one.indices.shape, one.shape, one.dim) for one in (self, other))
+        return mine == theirs
+
 
 def same_choices(some: Sequence[Choice], others: Sequence[Choice]) -> bool:
     """Whether as many operators named the same."""
@@ -77,10 +82,11 @@ class InOrder(OperatorMode):
         value, dim = given["self"].detach(), given["dim"] % given["self"].dim()
         along, wide = value.movedim(dim, -1), given.get("keepdim", True)
         wish = self._wishes(len(self.choices), along)
-        own = (out[1] if wide else out[1].unsqueeze(dim)).movedim(dim, -1)
-        named = torch.full_like(own, -1)
-        if wish.named is not None and (theirs := wish.named.movedim(dim, -1)).shape == own.shape:
-            named = theirs
+        own = out[1] if wide else out[1].unsqueeze(dim)
+        named = wish.named
+        if named is None or named.shape != own.shape:
+            named = torch.full_like(own, -1)
+        own, named = own.movedim(dim, -1), named.movedim(dim, -1)
         asked = _Asked(func.overloadpacket.__name__, given, _flat(along), _flat(own), _flat(named), wish.rank)
         indices = _by_rows(asked).reshape(own.shape)
         values, indices = along.gather(-1, indices).movedim(-1, dim), indices.movedim(-1, dim)

@@ -150,8 +150,9 @@ _F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_SETLEASE, _F_NOTIFY = 8, 10, 15, 1024, 10
 _IOCTL = (16, 29)
 _FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902  # of a socket what F_SETOWN is
 _IOCTL_TYPE = 0xFF00
-# Flags, projects, versions and verity of a file, snapshots of a folder: to its owner, however it is opened
-_OF_FILE_SYSTEMS = tuple(letter << 8 for letter in (ord("X"), ord("f"), ord("v"), 0x94))
+# Flags, projects, versions and verity of a file, snapshots of a folder, what Ceph, bcachefs, SMB and F2FS keep of one
+# (layouts, integrity, pins): to its owner, however it is opened
+_OF_FILE_SYSTEMS = tuple(letter << 8 for letter in (ord("X"), ord("f"), ord("v"), 0x94, 0x97, 0xBC, 0xCF, 0xF5))
 
 # struct seccomp_data: nr, arch, instruction_pointer, args[6]
 _NR, _ARCH, _ARGS = 0, 4, 16

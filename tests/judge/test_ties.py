@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from harness.judge.contents_by_kind import ContentsByKind
 from harness.judge.oracle import Oracle
 from harness.judge.subject import Sampled
-from harness.judge.tie_orders import Run, named, shown, told
+from harness.judge.tie_orders import Agreeing, Order, Run, marked, named, shown, told
 from harness.judge.ties import Choice, InOrder, Wish
 from harness.judge.verification import Verification
 
@@ -388,6 +388,61 @@ def test_an_output_whose_shape_goes_by_the_contents_may_show_the_order_of_ties(j
         return values, indices if right else one_off(indices, y)
 
     assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"])
+def test_outputs_of_dtypes_without_arithmetic_tell_an_order_of_ties(judge_function, dtype, right):
+    def candidate(x):
+        values, indices = top((x * 8).round(), 3, shuffled)
+        return values.to(getattr(torch, dtype)), indices if right else one_off(indices, x)
+
+    body = source(f"values, indices = (x * 8).round().topk(3)\nreturn values.to(torch.{dtype}), indices")
+    assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
+
+
+ROUTED = """
+logits = torch.stack([torch.ones(24), (x[:, 0] > 0).float(), (x[:, 0] <= 0).float()], 1)
+expert = logits.topk(1).indices[:, 0]
+out = torch.zeros(24)
+for number in range(3):
+    rows = (expert == number).nonzero()[:, 0]
+    if len(rows) > 16:
+        rows = rows[x[rows, 1].topk(16).indices]
+    out[rows] = x[rows, 12 + number] * (number + 1)
+return out, expert
+"""
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_how_much_is_chosen_from_may_go_by_what_was_chosen_before(judge_function, right):
+    def candidate(x):
+        logits = torch.stack([torch.ones(24), (x[:, 0] > 0).float(), (x[:, 0] <= 0).float()], 1)
+        expert = top(logits, 1, shuffled)[1][:, 0]
+        out = torch.zeros(24)
+        for number in range(3):
+            rows = (expert == number).nonzero()[:, 0]
+            if len(rows) > 16:
+                rows = rows[x[rows, 1].sort(descending=True, stable=True).indices[:16]]
+            out[rows] = x[rows, 12 + number] * (number + 1 if right else 4)
+        return out, expert
+
+    body = source(ROUTED).replace("rand(", "randn(")
+    assert judge_function(body, candidate).verdict.kind == ("correct" if right else "wrong")
+
+
+def test_a_guess_at_operands_of_another_shape_wishes_nothing():
+    one = Choice(torch.tensor([[1, 0]]), torch.Size([1, 4]), 1)
+    run = Run(0, [torch.ones(1, 4)], [one])
+    said = told([torch.ones(1, 4)], [torch.ones(1, 4)])
+    agreeing = Agreeing(said)
+    agreeing.look([run, Run(1, run.outputs, [Choice(torch.tensor([2]), torch.Size([7]), 0)]), Run(2, run.outputs, [])])
+    other = torch.tensor([2.0, 5.0, 5.0])
+    for ranks in (marked([run], said), agreeing.ranks):
+        with InOrder(Order({0: torch.tensor([1])[:0].view(0, 0, 0), 1: torch.tensor([[1]])}, {0: ranks[0]})) as order:
+            other.topk(1)
+            other.topk(1)
+        assert [choice.indices.tolist() for choice in order.choices] == [[1], [1]]
 
 
 def test_what_is_named_at_sampled_places_is_told():
