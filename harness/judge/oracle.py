@@ -205,14 +205,16 @@ class Oracle:
             exact = None
         near = exact is not None and _is_near(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
-            first = self._jittered(like, inputs, seed, SCALES[0], blocks=blocks)
+            first = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks)
             if first is not None and (near or _explained(first, like, exact, HARDLY_EXPLAINED)):
                 return Otherwise(exact, first, partial(self._jittered, like, inputs, seed, blocks=blocks))
         exact = exact if near else None
         mixing = Mixes()
         with mixing:
             self._again(self.model, inputs, seed, blocks)
-        first = self._moved(like, inputs, seed, SCALES[0], blocks=blocks) if mixing.found else None
+        first = (
+            self._moved(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks) if mixing.found else None
+        )
         if first is None:
             return None
         return Otherwise(exact, first, partial(self._moved, like, inputs, seed, blocks=blocks))
@@ -396,12 +398,11 @@ class Oracle:
         inputs: list[Any],
         seed: int,
         units: float,
-        chance: int | None = None,
+        chance: int,
         *,
         blocks: Blocks = WHOLE,
         always: bool = False,
     ) -> Other | None:
-        chance = secrets.randbits(62) if chance is None else chance
         mode = Jittered(chance, units, in_tf32(self._problem.device), always=always)
         with mode:
             outputs = self._again(self._double, inputs, seed, blocks, narrow=True)
@@ -413,11 +414,10 @@ class Oracle:
         inputs: list[Any],
         seed: int,
         units: float,
-        chance: int | None = None,
+        chance: int,
         *,
         blocks: Blocks = WHOLE,
     ) -> Other | None:
-        chance = secrets.randbits(62) if chance is None else chance
         outputs = self._again(self.model, moved(inputs, chance, int(units)), seed, blocks)
         return Other(outputs, units) if outputs is not None and _same_form(like, outputs) else None
 
@@ -476,7 +476,7 @@ class Oracle:
         """
         if self.changes_inputs or not _is_float32([like, list(self.model.parameters())]):
             return False
-        other = self._jittered(like, inputs, seed, SCALES[0])
+        other = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62))
         if other is None:
             return False
         return _explained(other, like, exact, EXPLAINED / other.units)
