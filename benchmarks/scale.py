@@ -2,8 +2,8 @@
 
     python benchmarks/scale.py --gpus 1 2 4 -o benchmarks/results/scale-h200.json
 
-For each count a batch of the submissions of `throughput.py` on so many GPUs, each from a cache that holds the slim
-library and one build. Then the same few candidates alone on the first GPU, and again on it while a batch keeps the
+For each count a batch on so many GPUs of as many submissions a GPU, all of them different, made as those of
+`throughput.py`, each from a cache that holds the slim library and one build. Then the same few candidates alone on the first GPU, and again on it while a batch keeps the
 other GPUs busy: a time has moved where the two intervals of its speed-up do not overlap, or where the candidate's
 medians differ by more than the wider of the two intervals is wide. Needs as many GPUs as the largest count.
 """
@@ -26,36 +26,39 @@ from throughput import KERNEL, PROBLEM, ROOT, write_submissions
 
 TIMED = 8
 """Candidates that are timed alone and beside others."""
-TIMES = 3
-"""So often each: what one shows of itself is what a neighbour has to exceed."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--submissions", type=int, default=200)
+    parser.add_argument("--submissions", type=int, default=50, help="for each GPU")
+    parser.add_argument("--beside", type=int, default=3, help="turns alone and beside others, 0 for none")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
-    for found in measured(sorted(options.gpus), options.submissions):
+    for found in measured(sorted(options.gpus), options.submissions, options.beside):
         if options.output:
             options.output.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 
 
-def measured(counts: list[int], submissions: int) -> Iterator[dict[str, Any]]:
+def measured(counts: list[int], submissions: int, turns: int) -> Iterator[dict[str, Any]]:
     """What is known so far, after each count and in the end: a machine may be there for a short time only."""
-    found: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat(), "submissions": submissions, "rates": {}}
+    found: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "submissions a GPU": submissions,
+        "rates": {},
+    }
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         warm = prepared(work)
         for count in counts:
-            found["rates"][count] = rate(work, count, submissions, warm)
+            found["rates"][count] = rate(work, count, submissions * count, warm)
             found["environment"] = records_of(work / f"run-{count}")[0]["environment"]
             first = found["rates"][counts[0]]["per_hour"] / counts[0]
             found["times the rate of one"] = {of: one["per_hour"] / first for of, one in found["rates"].items()}
             yield found
-        if counts[-1] > 1:
-            yield found | {"beside others": beside_others(work, counts[-1], warm)}
+        if counts[-1] > 1 and turns:
+            yield found | {"beside others": beside_others(work, counts[-1], warm, turns)}
 
 
 def prepared(work: Path) -> Path:
@@ -71,7 +74,7 @@ def rate(work: Path, count: int, submissions: int, warm: Path) -> dict[str, Any]
     """Of a batch on the first `count` GPUs."""
     folder, cache = work / f"all-{count}", work / f"cache-{count}"
     folder.mkdir()
-    write_submissions(folder, distinct=60, total=submissions)
+    write_submissions(folder, distinct=submissions, total=submissions)
     subprocess.run(["cp", "-r", str(warm), str(cache)], check=True)
     started = time.monotonic()
     status = start(folder, work / f"run-{count}", visible=list(range(count)), cache=cache).wait()
@@ -90,16 +93,19 @@ def rate(work: Path, count: int, submissions: int, warm: Path) -> dict[str, Any]
     }
 
 
-def beside_others(work: Path, count: int, warm: Path) -> dict[str, Any]:
-    """The same candidates on the first GPU, alone and while a batch keeps the others busy, in turn."""
+def beside_others(work: Path, count: int, warm: Path, turns: int) -> dict[str, Any]:
+    """The same candidates on the first GPU, alone and while a batch keeps the others busy, in turn.
+
+    What one shows of itself is what a neighbour has to exceed.
+    """
     timed = work / "timed"
     timed.mkdir()
     write_submissions(timed, distinct=TIMED, total=TIMED)
     load = work / "load"
     load.mkdir()
-    write_submissions(load, distinct=60, total=5000)
+    write_submissions(load, distinct=1000, total=1000)
     taken: dict[str, list[list[dict[str, Any]]]] = {"alone": [], "beside": []}
-    for turn in range(TIMES):
+    for turn in range(turns):
         taken["alone"].append(timed_once(work, f"alone-{turn}", timed, warm))
         busy = start(load, work / f"load-{turn}", visible=list(range(1, count)), cache=warm)
         try:
@@ -121,7 +127,7 @@ def beside_others(work: Path, count: int, warm: Path) -> dict[str, Any]:
     ]
     return {
         "candidates": TIMED,
-        "times each": TIMES,
+        "times each": turns,
         "moved beyond its interval": sum(one["moved"] for one in moved),
         "of": len(moved),
         "the same where both were alone": sum(one["moved"] for one in itself),

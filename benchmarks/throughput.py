@@ -30,8 +30,8 @@ def write_submissions(folder: Path, *, distinct: int, total: int) -> None:
     for sample in range(total):
         block = 32 * (1 + sample % distinct % 30)
         text = source.replace("block_size = 256", f"block_size = {block}")
-        if sample % distinct >= 30:
-            text = text.replace("0.5f * xi", "xi * 0.5f")
+        if form := sample % distinct // 30:
+            text = text.replace("0.5f * xi", f"xi * 0.5f /* form {form} */")
         (folder / f"level_1_problem_{PROBLEM}_sample_{sample}_kernel.py").write_text(text)
 
 

@@ -26,6 +26,8 @@ from harness.judge.together import Together
 
 EMPTY_ROUNDS = 8
 """So many empty rounds tell what one costs, where nothing else does."""
+SPUN_ROUNDS = 6
+"""So many rounds of a length tell what that costs, after one that does not count."""
 MOST_UNSETTLED = 3
 """So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
 allocator settles within one. They are repeated and do not count."""
@@ -139,6 +141,27 @@ class Clock:
         side.subject.release()
         side.subject.freeze()
         return timed.seconds
+
+    def beyond_spans(self, side: Side, spans_s: Sequence[float]) -> list[float]:
+        """Median seconds that rounds of all calls take beyond a device that is busy for so long, for each of `spans_s`.
+
+        Nothing is called in them: what differs from span to span is what waiting costs. For a side on a device, whose
+        outputs were looked for before.
+        """
+        order = self._order(side)
+        self._write(side, order, self._base)
+        self._timed(side, order, order)
+        beyond_s: list[list[float]] = [[] for _ in spans_s]
+        for turn in range(SPUN_ROUNDS + 1):
+            for span_s, found in zip(spans_s, beyond_s, strict=True):
+                timed = self._timed(side, order, order, spin_ms=span_s * 1e3)
+                assert timed is not None
+                assert timed.device_ms is not None
+                if turn:
+                    found.append(timed.seconds - timed.device_ms / 1e3)
+        side.subject.release()
+        side.subject.freeze()
+        return [median(found) for found in beyond_s]
 
     def single(self, side: Side, samples: Samples | None, *, look: bool = False) -> None:
         """A round of one call."""
@@ -300,7 +323,9 @@ class Clock:
         side.subject.wake()
         self.pause_s.setdefault(id(side), []).append(time.monotonic() - started)
 
-    def _timed(self, side: Side, order: Sequence[int], slots: Sequence[int]) -> "_Timed | None":
+    def _timed(
+        self, side: Side, order: Sequence[int], slots: Sequence[int], *, spin_ms: float | None = None
+    ) -> "_Timed | None":
         """Show `slots`, evict, say go, wait, stop. None where it ran while it was stopped, with what it saw then.
 
         On a device what was queued before sees contents though the worker is stopped: they are shown while the clock
@@ -329,8 +354,9 @@ class Clock:
             self._device.touch()
             started = time.monotonic()
             self._wake(side)
-        result = subject.round(order, seed=seed, hold=True)
-        self._device.touch()
+        result = subject.round(order, seed=seed, hold=True, spin_ms=spin_ms)
+        if not result.gathered:
+            self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
         return _Timed(seconds, result.device_ms, seed)

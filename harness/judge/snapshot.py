@@ -286,9 +286,10 @@ def gather(
         held = (at >= 0) & (named + leaf.span * width <= ends[at]) & ((mapped - lowest) % width == 0)
         if not held.any():
             continue
-        first = torch.from_numpy((mapped[held] - lowest) // width).to(where.flat.device)
+        # What is copied from memory that is not pinned is staged before this returns: nothing has to be waited for.
+        first = torch.from_numpy((mapped[held] - lowest) // width).to(where.flat.device, non_blocking=True)
         elements = where.elements
-        if elements.dim() > 1:  # other places of each call
+        if elements.dim() > 1 and len(elements) > held.sum():  # other places of each call
             elements = elements[calls[held].tolist()]
         words = _everything_from(ordered, lowest, width)[first[:, None] + elements]
         found.append(_Rows(leaf, where.flat, words, calls[held], named[held], ordered, at[held]))

@@ -12,12 +12,14 @@ from harness.transport.worker_messages import Order
 class Round:
     """One round as the judge saw it: seconds from *go* over `calls` calls, to *done* or until the subject was held.
 
-    `device_ms` is what the subject's own device events said of the whole round; None where it has none.
+    `device_ms` is what the subject's own device events said of the whole round; None where it has none. `gathered`:
+    elements of outputs were read after whatever it had queued on the device, and the judge waited for them.
     """
 
     seconds: float
     calls: int
     device_ms: float | None = None
+    gathered: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,15 @@ class Subject(Protocol):
     def wake(self) -> None:
         """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet."""
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
+    def round(
+        self,
+        slots: Sequence[int],
+        *,
+        seed: int,
+        hold: bool = False,
+        order: Order | None = None,
+        spin_ms: float | None = None,
+    ) -> Round:
         """Call the model once per slot and wait until its device is idle; without slots, do only the waiting.
 
         `order` is that of the threads of emulated kernels; raises `RaceFound` where it says that they are watched.
@@ -111,6 +121,9 @@ class Subject(Protocol):
         `seed` is what torch's generators are seeded with before the first call. `hold`: as soon as the subject says
         that it is done all of its tasks are told to stop. On a device what that may still change is read, on the host
         all tasks are waited for; the round takes until then.
+
+        `spin_ms`: instead keep the device busy for so long. The outputs are those of the round before, which had as
+        many calls.
         """
 
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:

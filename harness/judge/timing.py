@@ -16,6 +16,10 @@ rounds take. N is chosen so that it stays a small part of a round.
 Empty rounds would not do on a GPU: two processes that waited some milliseconds for the device find their caches taken
 by others, and the round costs 0.02 to 0.4 ms more than one that is over at once (H200, November 2026).
 
+Nor is it the same for a round of 4 ms and one of 25: what the judge does when a round is over takes 0.1 to 0.3 ms
+more after a longer one (H200, November 2026). So rounds of the reference's process in which the device does nothing for
+as long as either side's rounds take tell by how much, and that is added to those of the shorter side.
+
 When the rounds are over the candidate is ended, and the reference is timed alone: what it takes then, and what its
 rounds cost beyond its calls, no candidate can have lengthened. The smaller figures count.
 """
@@ -71,6 +75,9 @@ share its cores. What is left below is what a candidate that slows the reference
 ALONE_ROUNDS = 8
 """So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
 ROUNDS_OF_A_KIND = 2
+LENGTHS_APART, LONGEST_SPAN_S = 1.1, 0.1
+"""Rounds of the sides that are further apart, by this factor, are held against what waiting so long costs; longer ones
+as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
 QUICK_ROUNDS, QUICK_WIN = 4, 1.5
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
 QUICK_BANDS. What looks like more than QUICK_WIN is measured fully, or noise would be what is rewarded."""
@@ -369,12 +376,12 @@ def beside_and_alone(
                 clock.round(reference, base, alone)
             if kinds:
                 clock.round(reference, kinds[turn % len(kinds)], alone)
-        count = reference.sets.count
+        count, timing = reference.sets.count, measured.timing
+        longer_s = _longer_s(clock, reference, timing) if alone.device_ms else 0.0
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
-    timing = measured.timing
     alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
     hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
-    mine, beside = measured.mine, measured.theirs
+    mine, beside = measured.mine.and_each(longer_s), measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
     slowed = slowed_by(beside, alone, hand_over_s, count)
@@ -384,8 +391,18 @@ def beside_and_alone(
         slowed = slowed_by(beside, alone, hand_over_s, count)
     factor = slowed_beyond(slowed, allowed, beside, alone)
     timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor)
-    found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode}
+    found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode, "longer_ms": longer_s * 1e3}
     return replace(measured, timing=timing.model_copy(update=found))
+
+
+def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:
+    """Seconds that a round costs more beyond its calls where it is as long as the reference's, not the candidate's."""
+    per_round = timing.calls_per_round / 1e3
+    spans_s = [min(ms * per_round, LONGEST_SPAN_S) for ms in (timing.candidate_ms, timing.reference_ms)]
+    if max(spans_s) <= min(spans_s) * LENGTHS_APART:
+        return 0.0
+    mine_s, theirs_s = clock.beyond_spans(reference, spans_s)
+    return theirs_s - mine_s
 
 
 def _take_over(side: Side, other: Side) -> None:

@@ -222,12 +222,20 @@ class WorkerSubject:
         if self._apart:  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
+    def round(
+        self,
+        slots: Sequence[int],
+        *,
+        seed: int,
+        hold: bool = False,
+        order: Order | None = None,
+        spin_ms: float | None = None,
+    ) -> Round:
         self._give_contents()
         self._held.round_begins()
         self._has_contents = False
         self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
-        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots))
+        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots), spin_ms=spin_ms)
         gathers = hold and self._apart and self._copied_arena() is None
         looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
@@ -243,7 +251,8 @@ class WorkerSubject:
             self._gathered = [gather(self._done.addresses, layout, at, allocations) for layout, at in looked_for]
             self._hardware.wait()
         device_ms = self._done.device_ms if self._apart else None
-        return Round(time.monotonic() - started, len(slots), device_ms)
+        gathered = any(one.rows for one in self._gathered or ())
+        return Round(time.monotonic() - started, len(slots), device_ms, gathered)
 
     def _plain(self, slots: Sequence[int]) -> str | None:
         """What the worker is told of slots besides their tensors, where that was drawn anew."""

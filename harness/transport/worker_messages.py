@@ -124,6 +124,9 @@ class Go(Frozen):
     The seed is for models that draw random numbers: the first call of a round can be compared with a reference that
     was seeded in the same way. `plain` is all that is no tensor in the arguments of each slot (`values.packed_plain`),
     where that was drawn anew: it comes no earlier than the tensors' contents. None leaves it as it is.
+
+    `spin_ms`: instead of calling the model keep the device busy for so long. The outputs are those of the round before,
+    which had as many calls.
     """
 
     say: Literal["go"] = "go"
@@ -131,6 +134,7 @@ class Go(Frozen):
     seed: int
     order: Order | None = None
     plain: str | None = None
+    spin_ms: float | None = None
 
 
 class Describe(Frozen):

@@ -72,6 +72,7 @@ _synchronize = torch.cuda.synchronize  # as it was before candidate code could p
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 _ATTENTION_S = 0.05  # the round follows at once
 _POISON = 0xFF  # not a number in every floating type, -1 in every signed one
+_CYCLES = 5_000_000  # of the device, some milliseconds
 _SOURCE_FILE = "candidate.py"
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _LARGEST_ON_THE_HEAP = 32 << 20  # the most that glibc takes for M_MMAP_THRESHOLD on 64 bits
@@ -124,6 +125,7 @@ class Server:
         self._events: tuple[Any, Any] | None = None
         self._last_error: Callable[[], int] = lambda: 0
         self._spin_s = 0.0
+        self._cycles_per_ms = 0.0
 
     def run(self) -> None:
         answers: dict[type, Callable[[Any], Any]] = {
@@ -290,7 +292,7 @@ class Server:
 
     def _go(self, request: Go) -> Done:
         gc.disable()  # when it would run is chance, which differs from process to process: between rounds it does
-        self._outputs = outputs = []
+        self._outputs = outputs = [] if request.spin_ms is None else self._outputs
         if request.plain is not None:
             self._take_plain(request.slots, request.plain)
         inputs, model = self._inputs, self._model
@@ -303,8 +305,11 @@ class Server:
             with torch.no_grad():
                 if self._events:
                     self._events[0].record()
-                for slot in request.slots:
-                    outputs.append(_settled(model(*inputs[slot])))
+                if request.spin_ms is not None:
+                    self._keep_busy(request.spin_ms)
+                else:
+                    for slot in request.slots:
+                        outputs.append(_settled(model(*inputs[slot])))
                 if self._events:
                     self._events[1].record()
                     _synchronize()
@@ -317,6 +322,17 @@ class Server:
             )
 
         return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
+
+    def _keep_busy(self, ms: float) -> None:
+        """Queue a kernel that runs for about so long on one thread of the device."""
+        if not self._cycles_per_ms:
+            began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            began.record()
+            torch.cuda._sleep(_CYCLES)
+            ended.record()
+            _synchronize()
+            self._cycles_per_ms = _CYCLES / began.elapsed_time(ended)
+        torch.cuda._sleep(int(ms * self._cycles_per_ms))
 
     def _take_plain(self, slots: Sequence[int], plain: str) -> None:
         """Put what is no tensor in the place of what slots had there."""

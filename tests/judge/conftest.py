@@ -71,7 +71,15 @@ class FunctionSubject:
     def settle(self) -> None:
         pass
 
-    def round(self, slots: Sequence[int], *, seed: int, hold: bool = False, order: Order | None = None) -> Round:
+    def round(
+        self,
+        slots: Sequence[int],
+        *,
+        seed: int,
+        hold: bool = False,
+        order: Order | None = None,
+        spin_ms: float | None = None,
+    ) -> Round:
         self.rounds += 1
         self.orders += [order] if order is not None else []
         torch.manual_seed(seed)

@@ -16,7 +16,7 @@ from harness.backends.reading import Reading
 from harness.judge import rounds, timing
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of
+from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of, timing_of
 from harness.judge.rounds import Side
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
@@ -41,6 +41,8 @@ class Recorder:
         self.aside = 0.0
         self.call_device_ms = None
         self.call_s = 1e-3
+        self.share_for_waiting = 0.0
+        self.spans_s = []
         self.inputs = None
 
     def attach(self, sets):
@@ -58,14 +60,18 @@ class Recorder:
     def wake(self):
         self.frozen = False
 
-    def round(self, slots, *, seed, hold=False):
+    def round(self, slots, *, seed, hold=False, spin_ms=None):
         assert hold or len(slots) == 1
         assert not self.frozen
         assert self.other is None or self.other.frozen
         seen = [float(self.inputs.arguments(slot)[0][0]) for slot in slots]
         self.log.append((self.name, list(slots), seen))
         device_ms = None if self.call_device_ms is None else self.call_device_ms * len(slots)
-        self.clock.now += 1e-3 + self.seconds(slots)
+        span_s = self.seconds(slots)
+        if spin_ms is not None:
+            device_ms, span_s = spin_ms, spin_ms / 1e3
+            self.spans_s.append(span_s)
+        self.clock.now += 1e-3 + span_s * (1 + self.share_for_waiting)
         self.frozen = hold
         return Round(0.0, len(slots), device_ms)
 
@@ -206,6 +212,35 @@ def test_what_rounds_of_the_reference_take_beyond_its_device_events_is_taken_off
     assert measured.timing.candidate_ms == pytest.approx(0.9, rel=1e-3)
     assert measured.timing.speedup.value == pytest.approx(1.0, rel=1e-3)
     assert all(slots for _, slots, _ in log)  # no empty rounds
+
+
+@pytest.mark.parametrize("candidate_s", [0.2e-3, 5e-3])
+def test_what_a_longer_round_costs_beyond_its_calls_is_not_taken_off_a_shorter_one(candidate_s):
+    subjects = {}
+
+    def change(candidate, reference):
+        subjects.update(reference=reference)
+        candidate.call_s = candidate_s
+        for subject in (candidate, reference):
+            subject.share_for_waiting = 0.02
+
+    measured, _ = run(4, device_ms=(candidate_s * 1e3, 1.0), change=change, alone=lambda candidate, reference: None)
+    assert measured.timing.speedup.value == pytest.approx(1e-3 / candidate_s, rel=0.005)
+    assert measured.timing.longer_ms == pytest.approx(0.02 * 4 * (1 - candidate_s * 1e3), rel=0.1)
+    spans_s = subjects["reference"].spans_s
+    assert len(spans_s) == 2 * (rounds.SPUN_ROUNDS + 1)
+    assert min(spans_s) == pytest.approx(4 * min(candidate_s, 1e-3), rel=0.15)
+
+
+def test_rounds_of_one_length_need_no_waiting():
+    subjects = {}
+    run(
+        4,
+        device_ms=(1.0, 1.0),
+        change=lambda candidate, reference: subjects.update(reference=reference),
+        alone=lambda candidate, reference: None,
+    )
+    assert not subjects["reference"].spans_s
 
 
 @pytest.mark.parametrize("claimed_ms", [None, 0.0, 0.1, 100.0])
@@ -424,6 +459,20 @@ def test_a_single_call_that_gains_less_is_what_counts():
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
+def test_a_reference_s_single_call_takes_what_its_events_span_where_that_is_less_than_a_call_of_its_rounds():
+    """Its launches wait for a host that in rounds does more: a call of 10 us beside it was stated as one of 69."""
+
+    def side(call_s, single_s):
+        many = Samples([1e-3 + 100 * call_s] * 10, [call_s * 1e3] * 10, [], [True] * 10, ["nominal"] * 10)
+        return many, Samples([1e-3 + single_s] * 30, [single_s * 1e3] * 30)
+
+    (mine, mine_alone), (theirs, theirs_alone) = side(10e-6, 12e-6), side(180e-6, 120e-6)
+    told = timing_of(mine, theirs, 1e-3, 100, (mine_alone, theirs_alone))
+    assert told.single_speedup.value == pytest.approx(10.0, rel=1e-3)
+    assert told.reference_single_ms == pytest.approx(0.12)
+    assert told.candidate_single_ms == pytest.approx(0.012)
+
+
 def batches(candidate, reference):
     """The candidate does the calls that it can see in a quarter of the time that they take one by one."""
     candidate.seconds = lambda slots: 4e-5 * (len(slots) if len(slots) == 1 else 0.25 * len(slots))
@@ -618,9 +667,9 @@ def test_a_hand_over_that_was_lengthened_counts_as_it_is_alone(monkeypatch):
     longer = {"s": 2e-3}
     real = Recorder.round
 
-    def round(self, slots, *, seed, hold):
+    def round(self, slots, *, seed, hold, spin_ms=None):
         self.clock.now += longer["s"]
-        return real(self, slots, seed=seed, hold=hold)
+        return real(self, slots, seed=seed, hold=hold, spin_ms=spin_ms)
 
     monkeypatch.setattr(Recorder, "round", round)
     measured, _ = run(4, alone=lambda candidate, reference: longer.update(s=0.0))
