@@ -16,14 +16,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from harness.judge.failure import SubjectFailed
 from harness.judge.subject import Sampled
 from harness.judge.tensors import at_places, overlap, pieces
+from harness.sandbox.processes import read_bytes
 from harness.transport.memory import device_bytes, element_size, read_places, read_process
 from harness.transport.values import TensorValue
 
@@ -375,7 +376,7 @@ def shown_twice(pid: int, ranges: Sequence[tuple[int, int]]) -> bool:
     """
     maps = [
         (int(start, 16), int(end, 16), file, int(offset, 16))
-        for start, end, offset, file in _FILE_MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+        for start, end, offset, file in _FILE_MAPPED.findall(_maps_of(pid))
     ]
     parts: dict[str, list[tuple[int, int]]] = {}
     for start, end, file, offset in maps:
@@ -409,5 +410,20 @@ def mappings_of(pid: int, descriptor: int) -> list[Mapping]:
     file = os.fstat(descriptor)
     device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
     line = re.compile(rf"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) {device} {file.st_ino} ", re.MULTILINE)
-    found = line.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+    found = line.findall(_maps_of(pid))
     return [Mapping(*(int(number, 16) for number in numbers)) for numbers in found]
+
+
+_MOST_MAPS_BYTES = 1 << 24
+"""65,530 mappings, as many as the kernel gives a process, have some 100 bytes each."""
+
+
+def _maps_of(pid: int) -> str:
+    """What the kernel says of a process's mappings, a line each: only what ends a line is escaped in names of files.
+
+    Raises SubjectFailed where it is more than anybody needs: each question would take seconds, and gigabytes.
+    """
+    text = read_bytes(f"/proc/{pid}/maps", _MOST_MAPS_BYTES)
+    if len(text) > _MOST_MAPS_BYTES:
+        raise SubjectFailed("protocol", f"has files mapped by names of more than {_MOST_MAPS_BYTES >> 20} MiB together")
+    return text.decode("ascii", "replace")
