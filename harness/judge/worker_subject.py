@@ -34,6 +34,7 @@ from harness.judge.snapshot import (
     keep,
     mappings_of,
     places_of,
+    share_pages,
     shown_twice,
 )
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
@@ -324,7 +325,13 @@ class WorkerSubject:
             for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
         ]
         ranges = sorted(one for of_call in of_calls for one in of_call)
-        return any(start + size > after for (start, size), (after, _) in pairwise(ranges))
+        if any(start + size > after for (start, size), (after, _) in pairwise(ranges)):
+            return True
+        if not self._apart:
+            with suppress(OSError):  # it is gone, which the next question tells
+                calls = ([(start, start + size) for start, size in of_call] for of_call in of_calls)
+                return share_pages(self._talk.pid, calls)
+        return False
 
     def _ranges_of(
         self, addresses: Sequence[int], extents: tuple[int, ...], known: abc.Mapping[tuple[int, ...], _Lie]

@@ -19,6 +19,7 @@ from harness.judge.snapshot import (
     places_in,
     places_of,
     rare_places,
+    share_pages,
     shown_twice,
 )
 from harness.transport.memory import HostArena
@@ -127,6 +128,21 @@ def test_mappings_of_longer_names_than_anybody_needs_are_the_workers_failure(odd
     oddly_named("\n" * 250, times=1500, depth=13)
     with pytest.raises(SubjectFailed, match="more than 16 MiB"):
         shown_twice(os.getpid(), [])
+
+
+def test_pages_that_outputs_of_two_calls_share_by_two_mappings_are_found():
+    page, file = mmap.PAGESIZE, os.memfd_create("pages")
+    os.ftruncate(file, 4 * page)
+    maps = [mmap.mmap(file, 2 * page, offset=offset) for offset in (0, page, 2 * page)]
+    os.close(file)
+    at = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in maps]
+    (whole, second, last), pid = [(start, start + 2 * page) for start in at], os.getpid()
+    assert share_pages(pid, [[whole], [second]])
+    assert share_pages(pid, [[(at[0] + page + 8, at[0] + page + 16)], [last, (at[1], at[1] + 9)]])
+    assert not share_pages(pid, [[(at[0] + page + 8, at[0] + page + 16)], [(at[1], at[1] + 8)]])
+    assert not share_pages(pid, [[(at[0], at[0] + page)], [(at[1], at[1] + page)]])
+    assert not share_pages(pid, [[whole], [last]])
+    assert not share_pages(pid, [[whole, second], [(at[2] + page, at[2] + 2 * page)]])
 
 
 def test_pages_that_are_shown_twice_in_one_output_are_found():

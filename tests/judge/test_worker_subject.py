@@ -227,6 +227,14 @@ def test_outputs_of_one_call_may_share_memory(subject, sets):
     assert not held(subject, [[memory, memory[4:]], [torch.zeros(4), torch.zeros(4)]], sets).shares_outputs()
 
 
+def test_outputs_of_two_calls_that_are_one_buffer_by_two_mappings_share_memory(subject, sets):
+    file = os.memfd_create("buffer")
+    os.ftruncate(file, mmap.PAGESIZE)
+    outputs = [[torch.frombuffer(mmap.mmap(file, mmap.PAGESIZE), dtype=torch.float32)] for _ in range(2)]
+    os.close(file)
+    assert held(subject, outputs, sets).shares_outputs()
+
+
 @pytest.mark.parametrize("extent", [1 << 21, 1 << 61])
 def test_an_output_larger_than_memory_is_a_failure_before_a_byte_is_written(subject, sets, extent):
     output = torch.zeros(100)
