@@ -427,7 +427,7 @@ def _overlap_each_other(parts: Sequence[tuple[int, int]]) -> bool:
 
 
 def mappings_of(pid: int, descriptor: int) -> list[Mapping]:
-    """Where a process has mapped the file behind a descriptor of ours, by the kernel's account."""
+    """Where a process has mapped the file behind a descriptor of ours, in order, by the kernel's account."""
     file = os.fstat(descriptor)
     device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
     line = re.compile(rf"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) {device} {file.st_ino} ", re.MULTILINE)

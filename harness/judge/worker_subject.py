@@ -6,6 +6,7 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 import os
 import random
 import time
+from bisect import bisect_right
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -352,6 +353,8 @@ class WorkerSubject:
         done = self._done
         if done is None or self._copied_arena() is not None:
             return
+        if self._layout and any(len(call) != len(self._layout) for call in done.addresses):
+            raise SubjectFailed("protocol", "named another number of outputs than it had described before")
         if not self._apart:
             self._locate_sets()
         if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
@@ -452,8 +455,9 @@ class WorkerSubject:
 
     def _in_sets(self, address: int, size: int) -> Source | None:
         """The part of the sets that an output is; None where it lies elsewhere. Raises SubjectFailed for both."""
-        for mapping in self._mappings:
-            if address < mapping.end and mapping.start < address + size:
+        next_one = bisect_right(self._mappings, address, key=lambda mapping: mapping.end)
+        for mapping in self._mappings[next_one : next_one + 1]:  # how many there are is the worker's choice
+            if mapping.start < address + size:
                 if address < mapping.start or mapping.end < address + size:
                     raise SubjectFailed("protocol", "an output lies partly in an input")
                 assert self._sets is not None
