@@ -13,17 +13,19 @@ import os
 import re
 import secrets
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as MappingOf
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from harness.judge.failure import SubjectFailed
+from harness.judge.reach import merged
 from harness.judge.subject import Sampled
 from harness.judge.tensors import at_places, overlap, pieces
+from harness.sandbox.processes import read_bytes
 from harness.transport.memory import device_bytes, element_size, read_places, read_process
 from harness.transport.values import TensorValue
 
@@ -374,31 +376,51 @@ def shown_twice(pid: int, ranges: Sequence[tuple[int, int]]) -> bool:
     Elements there lie over each other, whatever their strides say: only pages of a file, one in memory among them, can
     be mapped more than once, and the kernel names file and offset of each mapping.
     """
+    maps = _shown_again(pid)
+    return any(_overlap_each_other(parts) for each in ranges for parts in _parts_of_files(maps, [each]).values())
+
+
+def share_pages(pid: int, calls: Iterable[Sequence[tuple[int, int]]]) -> bool:
+    """Whether a process shows any page at an address of one of these calls and at one of another.
+
+    Those of each call are ranges (start, end), and no address is in two of all.
+    """
+    maps = _shown_again(pid)
+    shown: dict[str, list[tuple[int, int]]] = {}
+    for ranges in calls:
+        for file, parts in _parts_of_files(maps, ranges).items():
+            once = merged((first, last - first) for first, last in parts)
+            shown.setdefault(file, []).extend((first, first + size) for first, size in once)
+    return any(map(_overlap_each_other, shown.values()))
+
+
+_Shown = tuple[int, int, str, int]
+"""Where a mapping begins and ends, which file it shows and from which offset on."""
+_FILE_MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ [1-9][0-9]*) ", re.MULTILINE)
+
+
+def _shown_again(pid: int) -> Sequence[_Shown]:
+    """A process's mappings of files of which it shows some part twice, in order; seldom any."""
     maps = [
         (int(start, 16), int(end, 16), file, int(offset, 16))
-        for start, end, offset, file in _FILE_MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+        for start, end, offset, file in _FILE_MAPPED.findall(_maps_of(pid))
     ]
     parts: dict[str, list[tuple[int, int]]] = {}
     for start, end, file, offset in maps:
         parts.setdefault(file, []).append((offset, offset + end - start))
-    twice = {file for file, shown in parts.items() if _overlap_each_other(shown)}  # seldom any: libraries' parts do not
-    maps = [each for each in maps if each[2] in twice]
-    starts, ends = [each[0] for each in maps], [each[1] for each in maps]  # both ascend: the kernel tells them in order
-    return any(
-        _overlapping(maps[bisect_right(ends, start) : bisect_left(starts, end)], start, end) for start, end in ranges
-    )
+    twice = {file for file, shown in parts.items() if _overlap_each_other(shown)}
+    return [each for each in maps if each[2] in twice]
 
 
-_FILE_MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) (\S+ [1-9][0-9]*) ", re.MULTILINE)
-
-
-def _overlapping(maps: Sequence[tuple[int, int, str, int]], start: int, end: int) -> bool:
-    """Whether two mappings within a range show one part of a file."""
-    shown: dict[str, list[tuple[int, int]]] = {}
-    for low, high, file, offset in maps:
-        if (first := max(low, start)) < (last := min(high, end)):
-            shown.setdefault(file, []).append((offset + first - low, offset + last - low))
-    return any(_overlap_each_other(parts) for parts in shown.values())
+def _parts_of_files(maps: Sequence[_Shown], ranges: Iterable[tuple[int, int]]) -> dict[str, list[tuple[int, int]]]:
+    """Which parts of files these ranges show, mapping by mapping."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for start, end in ranges:
+        first = bisect_right(maps, start, key=lambda each: each[1])  # both ends ascend: the kernel tells them in order
+        behind = bisect_left(maps, end, key=lambda each: each[0])
+        for low, high, file, offset in maps[first:behind]:
+            found.setdefault(file, []).append((offset + max(low, start) - low, offset + min(high, end) - low))
+    return found
 
 
 def _overlap_each_other(parts: Sequence[tuple[int, int]]) -> bool:
@@ -406,9 +428,24 @@ def _overlap_each_other(parts: Sequence[tuple[int, int]]) -> bool:
 
 
 def mappings_of(pid: int, descriptor: int) -> list[Mapping]:
-    """Where a process has mapped the file behind a descriptor of ours, by the kernel's account and not its own."""
+    """Where a process has mapped the file behind a descriptor of ours, in order, by the kernel's account."""
     file = os.fstat(descriptor)
     device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
     line = re.compile(rf"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) {device} {file.st_ino} ", re.MULTILINE)
-    found = line.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace"))
+    found = line.findall(_maps_of(pid))
     return [Mapping(*(int(number, 16) for number in numbers)) for numbers in found]
+
+
+_MOST_MAPS_BYTES = 1 << 24
+"""65,530 mappings, as many as the kernel gives a process, have some 100 bytes each."""
+
+
+def _maps_of(pid: int) -> str:
+    """What the kernel says of a process's mappings, a line each: only what ends a line is escaped in names of files.
+
+    Raises SubjectFailed where it is more than anybody needs: each question would take seconds, and gigabytes.
+    """
+    text = read_bytes(f"/proc/{pid}/maps", _MOST_MAPS_BYTES)
+    if len(text) > _MOST_MAPS_BYTES:
+        raise SubjectFailed("protocol", f"has files mapped by names of more than {_MOST_MAPS_BYTES >> 20} MiB together")
+    return text.decode("ascii", "replace")

@@ -6,6 +6,7 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 import os
 import random
 import time
+from bisect import bisect_right
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ from harness.judge.snapshot import (
     keep,
     mappings_of,
     places_of,
+    share_pages,
     shown_twice,
 )
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
@@ -333,7 +335,13 @@ class WorkerSubject:
             for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
         ]
         ranges = sorted(one for of_call in of_calls for one in of_call)
-        return any(start + size > after for (start, size), (after, _) in pairwise(ranges))
+        if any(start + size > after for (start, size), (after, _) in pairwise(ranges)):
+            return True
+        if not self._apart:
+            with suppress(OSError):  # it is gone, which the next question tells
+                calls = ([(start, start + size) for start, size in of_call] for of_call in of_calls)
+                return share_pages(self._talk.pid, calls)
+        return False
 
     def _ranges_of(
         self, addresses: Sequence[int], extents: tuple[int, ...], known: abc.Mapping[tuple[int, ...], _Lie]
@@ -354,6 +362,8 @@ class WorkerSubject:
         done = self._done
         if done is None or self._copied_arena() is not None:
             return
+        if self._layout and any(len(call) != len(self._layout) for call in done.addresses):
+            raise SubjectFailed("protocol", "named another number of outputs than it had described before")
         if not self._apart:
             self._locate_sets()
         if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
@@ -454,8 +464,9 @@ class WorkerSubject:
 
     def _in_sets(self, address: int, size: int) -> Source | None:
         """The part of the sets that an output is; None where it lies elsewhere. Raises SubjectFailed for both."""
-        for mapping in self._mappings:
-            if address < mapping.end and mapping.start < address + size:
+        next_one = bisect_right(self._mappings, address, key=lambda mapping: mapping.end)
+        for mapping in self._mappings[next_one : next_one + 1]:  # how many there are is the worker's choice
+            if mapping.start < address + size:
                 if address < mapping.start or mapping.end < address + size:
                     raise SubjectFailed("protocol", "an output lies partly in an input")
                 assert self._sets is not None

@@ -15,6 +15,8 @@ from harness.sandbox.processes import memory_device, read_bytes
 
 MOST_MAPPINGS = 1 << 18
 """Of all processes together: 32 compilers of torch's have 50 thousand. These are gone through in half a second."""
+MOST_TEXT_BYTES = 1 << 26
+"""What the kernel says of these. A line has some 100 bytes, and 16,000 where a name is made of what it escapes."""
 MOST_FILES = 1 << 14
 """Files in memory behind them; a look at each takes 5 µs."""
 _SECTOR_BYTES = 512
@@ -26,17 +28,20 @@ class Mapped:
     """Files in memory behind the mappings of some processes, by inode.
 
     `known` is what a file takes in bytes; of those where the kernel does not say that `reach` is how many bytes of the
-    file lie before the end of the last mapping of it. `mappings` of any kind were counted on the way.
+    file lie before the end of the last mapping of it. `mappings` of any kind were counted on the way, and the bytes of
+    what the kernel said of them.
     """
 
     known: dict[int, int] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
     mappings: int = 0
+    text_bytes: int = 0
 
     @property
     def too_many(self) -> bool:
         """Whether there are more than can be gone through, so that not all of them were looked at."""
-        return self.mappings > MOST_MAPPINGS or len(self.known) + len(self.reach) > MOST_FILES
+        too_long = self.mappings > MOST_MAPPINGS or self.text_bytes > MOST_TEXT_BYTES
+        return too_long or len(self.known) + len(self.reach) > MOST_FILES
 
 
 def behind_mappings(pids: Iterable[int], *, before: Mapped | None = None) -> Mapped:
@@ -63,10 +68,11 @@ def is_told() -> bool:
 
 def _look_through(pid: int, found: Mapped) -> None:
     try:
-        maps = read_bytes(f"/proc/{pid}/maps")
+        maps = read_bytes(f"/proc/{pid}/maps", MOST_TEXT_BYTES - found.text_bytes)
     except _GONE:  # one that has closed itself to us shows in its descriptors
         return
     found.mappings += maps.count(b"\n")
+    found.text_bytes += len(maps)
     for line in _lines().finditer(maps):
         start, end, offset = (int(number, 16) for number in line.groups()[:3])
         inode = int(line[4])

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import os
 import re
 import signal
@@ -17,12 +18,15 @@ _BEGIN_A_CHILD = {"x86_64": (b"58", b"56", b"435"), "aarch64": (b"220", b"435")}
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError, ValueError, IndexError)
 
 
-def read_bytes(path: str) -> bytes:
-    """A file of /proc, which comes in pieces of a page each. Raises OSError."""
+def read_bytes(path: str, most: float = math.inf) -> bytes:
+    """A file of /proc, which comes in pieces of a page each; where it is more than `most`, a part that is more as well.
+
+    Raises OSError.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = bytearray()
-        while piece := os.read(fd, 65536):
+        while len(data) <= most and (piece := os.read(fd, 65536)):
             data += piece
         return bytes(data)
     finally:

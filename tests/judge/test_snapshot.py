@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from harness.judge import snapshot as kept
+from harness.judge.failure import SubjectFailed
 from harness.judge.snapshot import (
     PLACES,
     Allocation,
@@ -18,6 +19,7 @@ from harness.judge.snapshot import (
     places_in,
     places_of,
     rare_places,
+    share_pages,
     shown_twice,
 )
 from harness.transport.memory import HostArena
@@ -84,6 +86,63 @@ def test_every_mapping_of_an_arena_is_found():
     assert 8192 in {one.offset for one in found}
     again.close()
     arena.close()
+
+
+@pytest.fixture
+def oddly_named(tmp_path, monkeypatch):
+    """Makes a file of a name, as deep down as is asked, and maps a page of it."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, *[ctypes.c_long] * 5]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    monkeypatch.chdir(tmp_path)
+    mapped = []
+
+    def named(name, *, times=1, depth=0):
+        for _ in range(depth):
+            os.mkdir(name)
+            os.chdir(name)
+        with open(name, "w+b") as file:
+            file.truncate(mmap.PAGESIZE)
+            shared = mmap.MAP_SHARED, file.fileno(), 0
+            mapped.extend(libc.mmap(None, mmap.PAGESIZE, mmap.PROT_READ, *shared) for _ in range(times))
+
+    yield named
+    for address in mapped:
+        libc.munmap(address, mmap.PAGESIZE)
+
+
+def test_a_name_that_goes_on_like_another_line_is_no_mapping(oddly_named):
+    arena = HostArena(1 << 16)
+    descriptor = arena.descriptor()
+    file = os.fstat(descriptor)
+    device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
+    for end in "\r\n\v\x85":
+        oddly_named(f"{end}00001000-00003000 r--s 00000000 {device} {file.st_ino} ")
+    found = mappings_of(os.getpid(), descriptor)
+    os.close(descriptor)
+    assert {one.start for one in found} == {arena.bytes().data_ptr()}
+    arena.close()
+
+
+def test_mappings_of_longer_names_than_anybody_needs_are_the_workers_failure(oddly_named):
+    oddly_named("\n" * 250, times=1500, depth=13)
+    with pytest.raises(SubjectFailed, match="more than 16 MiB"):
+        shown_twice(os.getpid(), [])
+
+
+def test_pages_that_outputs_of_two_calls_share_by_two_mappings_are_found():
+    page, file = mmap.PAGESIZE, os.memfd_create("pages")
+    os.ftruncate(file, 4 * page)
+    maps = [mmap.mmap(file, 2 * page, offset=offset) for offset in (0, page, 2 * page)]
+    os.close(file)
+    at = [ctypes.addressof(ctypes.c_char.from_buffer(one)) for one in maps]
+    (whole, second, last), pid = [(start, start + 2 * page) for start in at], os.getpid()
+    assert share_pages(pid, [[whole], [second]])
+    assert share_pages(pid, [[(at[0] + page + 8, at[0] + page + 16)], [last, (at[1], at[1] + 9)]])
+    assert not share_pages(pid, [[(at[0] + page + 8, at[0] + page + 16)], [(at[1], at[1] + 8)]])
+    assert not share_pages(pid, [[(at[0], at[0] + page)], [(at[1], at[1] + page)]])
+    assert not share_pages(pid, [[whole], [last]])
+    assert not share_pages(pid, [[whole, second], [(at[2] + page, at[2] + 2 * page)]])
 
 
 def test_pages_that_are_shown_twice_in_one_output_are_found():

@@ -14,6 +14,7 @@ from harness.judge import worker_subject
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
+from harness.judge.snapshot import Mapping
 from harness.judge.worker_subject import WorkerSubject
 from harness.transport.memory import HostArena
 from harness.transport.values import TensorValue
@@ -225,6 +226,32 @@ def test_outputs_of_two_calls_that_share_memory_are_told(subject, sets, views, s
 def test_outputs_of_one_call_may_share_memory(subject, sets):
     memory = torch.zeros(24)
     assert not held(subject, [[memory, memory[4:]], [torch.zeros(4), torch.zeros(4)]], sets).shares_outputs()
+
+
+def test_outputs_of_two_calls_that_are_one_buffer_by_two_mappings_share_memory(subject, sets):
+    file = os.memfd_create("buffer")
+    os.ftruncate(file, mmap.PAGESIZE)
+    outputs = [[torch.frombuffer(mmap.mmap(file, mmap.PAGESIZE), dtype=torch.float32)] for _ in range(2)]
+    os.close(file)
+    assert held(subject, outputs, sets).shares_outputs()
+
+
+def test_many_outputs_beside_many_mappings_of_the_inputs_take_little_time(subject, sets, monkeypatch):
+    output = torch.zeros(100)
+    known = [Mapping(at, at + 8, 0) for at in range(8, 480_000, 8)]
+    monkeypatch.setattr(worker_subject, "mappings_of", lambda pid, descriptor: known)
+    address, many = output.data_ptr(), 100_000
+    held(subject, [[output]], sets)._done = Done(((address,) * many,), extents=((4,) * many,))
+    started = time.process_time()
+    assert not subject.shares_outputs()
+    assert time.process_time() - started < 5
+
+
+def test_another_number_of_outputs_than_was_described_is_a_failure(subject, sets):
+    held(subject, [[torch.zeros(4)], [torch.zeros(4), torch.zeros(4)]], sets)
+    subject._layout = (TensorValue(dtype="float32", shape=(4,), strides=(1,), offset=0),)
+    with pytest.raises(SubjectFailed, match="another number of outputs"):
+        subject.spoil()
 
 
 @pytest.mark.parametrize("extent", [1 << 21, 1 << 61])

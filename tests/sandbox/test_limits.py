@@ -286,6 +286,27 @@ time.sleep(0.5)
     assert (ran.exit.cause, ran.exit.code) == ("exited", 0)
 
 
+LONG_NAMES = """
+import mmap, os, time
+top = os.getcwd()
+for _ in range(15):
+    os.mkdir("\\n" * 250)
+    os.chdir("\\n" * 250)
+file = os.open("a", os.O_RDWR | os.O_CREAT)
+os.ftruncate(file, mmap.PAGESIZE)
+kept = [mmap.mmap(file, mmap.PAGESIZE) for _ in range(3500)]
+for _ in range(5):
+    os.fork()
+time.sleep(30)
+"""
+
+
+def test_mappings_of_files_with_long_names_count_as_too_much_before_they_are_read(candidate) -> None:
+    ran = candidate(LONG_NAMES, limits=Limits(memory_bytes=4 << 30))
+    assert ran.exit is not None
+    assert ran.exit.cause == "memory"
+
+
 DROPS = """
 import mmap, time
 kept = []
