@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "errors.h"
+#include "host_memory.h"
 #include "multiprocessor.h"
 
 #pragma GCC visibility push(hidden)
@@ -261,7 +262,11 @@ template <class Call>
 auto launch(const char* kernel, Call call, dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t = nullptr) {
     if (here != nullptr) here->fail("a kernel launched %s: dynamic parallelism is not emulated", kernel);
     const bool refused = is_refused(kernel, grid, block, dynamic_shared);
-    return [=](auto... arguments) {
+    host_arguments.count = 0;
+    return [=](auto... arguments) __attribute__((noinline)) {
+        const bool watched = !refused && schedule.watch != Watch::nothing;
+        if (watched) know_stack_above(__builtin_frame_address(0), arguments...);
+        else host_arguments.count = 0;
         if (refused) return;
         auto run_thread = [&] { call(arguments...); };
         using Closure = decltype(run_thread);
