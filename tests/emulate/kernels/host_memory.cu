@@ -34,6 +34,10 @@ __global__ void adds_if(const float* x, const float* bias, bool has_bias, float*
     out[threadIdx.x] = x[threadIdx.x] * 8 + (has_bias ? bias[threadIdx.x] : 0);
 }
 __global__ void takes_pointers(float* const* x, float* out) { out[threadIdx.x] = x[0][threadIdx.x] * 8; }
+__global__ void takes_volatile(volatile float* x, float* out) { out[threadIdx.x] = x[threadIdx.x] * 8; }
+struct Opaque;
+typedef void (*Function)();
+__global__ void ignores(const float* x, Opaque*, Function, const void*, float (*)[n], float* out) { out[threadIdx.x] = x[threadIdx.x] * 8; }
 template <class T>
 __global__ void copies_any(const T* x, T* out) { out[threadIdx.x] = x[threadIdx.x] * 8; }
 template <class F>
@@ -94,6 +98,9 @@ CASE(host_array_of_another_thread, std::exception_ptr error; std::thread([&] {
          }
      }).join(); if (error) std::rethrow_exception(error);)
 
+CASE(host_volatile, volatile float x[n] = {}; takes_volatile<<<1, n>>>(x, out);)
+CASE(host_vector_volatile, auto x = made(); takes_volatile<<<1, n>>>((volatile float*)x.data(), out);)
+
 // ---- what looks like it, and is not ----
 
 CASE(fine_malloc, auto x = on_device(); copies<<<1, n>>>(x.get(), out);)
@@ -109,6 +116,8 @@ CASE(fine_not_read, auto x = on_device(); std::vector<float> y(n); adds_if<<<1, 
 CASE(fine_array_not_read, auto x = on_device(); float y[n]; adds_if<<<1, n>>>(x.get(), y, false, out);)
 CASE(fine_empty_vector, auto x = on_device(); std::vector<float> y; adds_if<<<1, n>>>(x.get(), y.data(), false, out);)
 CASE(fine_null, adds_if<<<1, n>>>(on_device().get(), nullptr, false, out);)
+CASE(fine_odd_pointers, float y[2][n]; auto x = on_device();
+     ignores<<<1, n>>>(x.get(), (Opaque*)y, (Function)nullptr, y, y, out);)
 CASE(fine_captured, Numbers x = numbers; calls<<<1, n>>>([=] __device__(int i) { return x.values[i]; }, out);)
 CASE(fine_chosen, auto x = on_device(); void (*chosen[])(const float*, float*) = {copies, reads_locals}; int i = 1;
      chosen[i]<<<1, n>>>(x.get(), out);)

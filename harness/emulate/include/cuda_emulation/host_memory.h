@@ -5,6 +5,7 @@
 // of the thread that launches. Each is known for one launch, and told where that is watched and the kernel touches it.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <pthread.h>
 #include <type_traits>
 #include <vector>
@@ -18,7 +19,7 @@ namespace cuda_emulation {
 // `pointer` leads to memory of the host: to a tensor, or to one element and whatever is behind it.
 template <class Pointer>
 Pointer of_the_host(Pointer pointer) {
-    if constexpr (std::is_pointer_v<Pointer>) host_arguments.add(pointer, 1);
+    if constexpr (std::is_pointer_v<Pointer>) host_arguments.add((const void*)pointer, 1);
     return pointer;
 }
 
@@ -49,24 +50,28 @@ struct HostStack {
     }
 };
 
+// The bytes of a type, 1 where it has no size.
+template <class T, class = void>
+struct SizeOf {
+    static constexpr std::size_t value = 1;
+};
 template <class T>
-constexpr std::size_t size_pointed_to() {
-    if constexpr (std::is_void_v<T> || std::is_function_v<T>) return 1;
-    else return sizeof(T);
-}
+struct SizeOf<T, std::enable_if_t<(std::is_object_v<T> && sizeof(T) > 0)>> {
+    static constexpr std::size_t value = sizeof(T);
+};
 
 // Adds the arguments that point above `frame`, where a launch and the copies of its arguments do not lie.
 template <class... Arguments>
 void know_stack_above(const void* frame, const Arguments&... arguments) {
     static thread_local const HostStack stack;
+    const char* const above = static_cast<const char*>(frame);
     const auto add = [&](const auto& argument) {
         using Argument = std::decay_t<decltype(argument)>;
         if constexpr (std::is_pointer_v<Argument>) {
-            const char* at = reinterpret_cast<const char*>(argument);
-            const char* above = static_cast<const char*>(frame);
-            const std::size_t bytes = size_pointed_to<std::remove_pointer_t<Argument>>();
-            const bool is_a_copy = (... || (at < reinterpret_cast<const char*>(&arguments + 1) &&
-                                            at + bytes > reinterpret_cast<const char*>(&arguments)));
+            const char* at = (const char*)argument;  // whatever it points to, volatile or not
+            const std::size_t bytes = SizeOf<std::remove_pointer_t<Argument>>::value;
+            const bool is_a_copy = (... || (at < (const char*)(std::addressof(arguments) + 1) &&
+                                            at + bytes > (const char*)std::addressof(arguments)));
             if (at > above && at >= stack.begin && at < stack.end && !is_a_copy) host_arguments.add(at, bytes);
         }
     };
