@@ -198,11 +198,19 @@ class Tracer {
         Region& cached = cache_[reinterpret_cast<std::uintptr_t>(code) / 4 % kCached];
         if (at < cached.zone.first || at >= cached.zone.limit) {
             cached.zone = {nullptr, nullptr, nullptr, reinterpret_cast<const char*>(UINTPTR_MAX)};
-            if (schedule.zone_of != nullptr) schedule.zone_of(at, &cached.zone);
+            if (schedule.zone_of != nullptr) ask_unwatched(at, &cached.zone);
             keep_off_the_host(cached.zone, at, size, writes, code);
             cached.cells = cached.zone.begin == nullptr ? nullptr : cells_for(cached.zone.begin, cached.zone.end);
         }
         return &cached;
+    }
+
+    // Who is asked may have been compiled with the kernel: its own accesses would be told here, and ask again.
+    CUDA_EMULATION_UNTRACED void ask_unwatched(const char* at, Zone* zone) {
+        const int thread = thread_;
+        thread_ = kNobody;
+        schedule.zone_of(at, zone);
+        thread_ = thread;
     }
 
     // Of what is around `at` the part without memory of the host, where the kernel ends if that is where `at` is.
