@@ -20,7 +20,7 @@ class Draft:
     """The tokens of a source; `out` holds what is written for each, at first the token itself.
 
     No token that holds a newline is ever replaced, so lines stay where they are. `partners` pairs the brackets, `nulls`
-    are those that no launch has looked at.
+    are those that no launch has looked at, `launched` the brackets around the arguments of launches.
     """
 
     source: str
@@ -31,6 +31,7 @@ class Draft:
         self.places = places(self.tokens)
         self.partners = match_brackets(self.tokens)
         self.nulls = [index for index, token in enumerate(self.tokens) if token.text == "NULL"]
+        self.launched: list[int] = []
         self.out = [token.text for token in self.tokens]
 
     def text(self, index: int | None) -> str:

@@ -106,6 +106,7 @@ def _replace_null_arguments(draft: Draft, after: int) -> None:
     closing = None if opening is None else draft.partners.get(opening)
     if opening is None or closing is None:
         return
+    draft.launched.append(opening)
     inside = slice(bisect(draft.nulls, opening), bisect(draft.nulls, closing))
     nulls = draft.nulls[inside]
     if nulls:  # once, however many launches are around them

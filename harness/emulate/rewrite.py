@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from harness.emulate.constructs import header_not_emulated, name_not_emulated
 from harness.emulate.devices import answer_as_on_a_gpu
 from harness.emulate.draft import Draft, NotEmulated
+from harness.emulate.host_memory import mark_host_memory
 from harness.emulate.launches import rewrite_launches
 from harness.emulate.shared_memory import rewrite_shared_memory
 
@@ -39,6 +40,7 @@ def rewrite(source: str) -> Rewritten:
     rewrite_launches(draft)
     rewrite_shared_memory(draft)
     answer_as_on_a_gpu(draft)
+    mark_host_memory(draft)
     return Rewritten("".join(draft.out), draft.substitutions())
 
 

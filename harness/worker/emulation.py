@@ -64,6 +64,11 @@ class Emulation:
             seed = ctypes.c_uint64(order.seed)
             module.cuda_emulation_schedule(_KINDS[order.kind], seed, _WATCHES[order.watch], zone_of)
 
+    def last_error(self) -> int:
+        """The number of CUDA's last error of this thread that nobody looked at, 0 where there is none."""
+        asked = (module.cuda_emulation_last_error() for _, module in self._modules())
+        return next((error for error in asked if error > 0), 0)
+
     def explained(self, raised: Raised) -> Raised:
         """What was raised, with the kind of fault and the candidate's line where a kernel of these ended in one."""
         if not raised.message.startswith(_A_FAULTS_WORDS):

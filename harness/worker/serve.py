@@ -172,6 +172,7 @@ class Server:
             self._substitute = CudaAsCpu()
             self._substitute.__enter__()
             self._emulation = Emulation(request.source)
+            self._last_error = self._emulation.last_error
             self._interpreted = InterpretedTriton(
                 self._substitute.note, call_s=request.call_s, source_file=str(Path(_SOURCE_FILE).resolve())
             )

@@ -25,9 +25,42 @@ TRAPS = pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 t
         ("shared_beyond_the_device", r"at most 232448 bytes of dynamic shared memory"),
     ],
 )
-def test_a_launch_that_a_gpu_refuses_is_refused_with_its_configuration(fault: Fault, launch: str, says: str) -> None:
+def test_who_looks_after_a_launch_that_a_gpu_refuses_is_told_its_configuration(
+    fault: Fault, launch: str, says: str
+) -> None:
     assert re.search(says, fault(launch))
-    assert "cudaErrorInvalidConfiguration" in fault(launch)
+    assert re.search(r"\(cudaErrorInvalid(Configuration|Value); nothing ran\)$", fault(launch))
+
+
+@pytest.mark.parametrize(("threads", "error"), [(1024, 0), (2048, 1), (0, 9)])
+def test_a_refused_launch_runs_nothing_and_leaves_an_error_until_somebody_looks(
+    faults: ctypes.CDLL, threads: int, error: int
+) -> None:
+    found = (ctypes.c_int * 6)()
+    faults.unnoticed(found, threads)
+    ran = 0 if error else threads
+    assert list(found) == [ran, 1, error, 0, error, 0]
+
+
+def test_an_error_that_nobody_looked_at_is_the_worker_s_to_ask_for(faults: ctypes.CDLL) -> None:
+    faults.leaves_an_error()
+    assert faults.cuda_emulation_last_error() == 9
+    assert faults.cuda_emulation_last_error() == 9
+    faults.unnoticed((ctypes.c_int * 6)(), 32)
+    assert faults.cuda_emulation_last_error() == 0
+
+
+@pytest.mark.parametrize("launch", ["looked_at_before", "warned_of"])
+def test_an_error_that_was_looked_at_is_gone(fault: Fault, launch: str) -> None:
+    assert fault(launch) == ""
+
+
+def test_an_error_outlives_later_launches(fault: Fault) -> None:
+    assert "refused the launch nothing<<<(1,1,1), (2048,1,1), 0>>>" in fault("followed_by_another")
+
+
+def test_a_call_that_failed_unnoticed_is_found_by_the_next_check(fault: Fault) -> None:
+    assert fault("attribute_beyond_the_device").startswith("CUDA error (emulated): invalid argument from ")
 
 
 def test_a_divergent_barrier_is_a_deadlock_with_counts(fault: Fault) -> None:

@@ -194,3 +194,33 @@ def test_several_elements_at_once_have_to_be_aligned(
         return
     assert f"misaligned address: the access needs a multiple of {needs} bytes" in said.decode()
     assert re.match(r"candidate.cu:\d+", places(races)[0] or "")
+
+
+KNOWS_ITS_OWN_TENSOR = """
+#include <cuda_runtime.h>
+__global__ void doubles(float* x) { x[threadIdx.x] *= 2; }
+static float* begin;
+int asked_at_once, most_at_once;
+static void zone_of(const void* address, cuda_emulation::Zone* zone) {
+    if (++asked_at_once > most_at_once) most_at_once = asked_at_once;
+    const char *at = (const char*)begin, *end = (const char*)(begin + 32), *asked = (const char*)address;
+    if (asked >= at && asked < end) *zone = {at, end, at, end};
+    else *zone = {nullptr, nullptr, asked, asked + 1};
+    --asked_at_once;
+}
+extern "C" int watched(float* x) {
+    begin = x;
+    cuda_emulation::schedule = {1, 0, cuda_emulation::Watch::faults, zone_of};
+    doubles<<<1, 32>>>(x);
+    return most_at_once;
+}
+"""
+
+
+def test_who_knows_tensors_may_be_compiled_with_the_kernel_and_is_not_watched(
+    load_watchable: Callable[..., ctypes.CDLL], tmp_path: Path
+) -> None:
+    module = load_watchable(KNOWS_ITS_OWN_TENSOR, tmp_path / "own.so")
+    x = (ctypes.c_float * 32)(*range(32))
+    assert module.watched(x) == 1
+    assert list(x) == [2.0 * i for i in range(32)]

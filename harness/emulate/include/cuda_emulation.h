@@ -13,6 +13,8 @@
 //   memory        pages between guard pages: fiber stacks, shared memory, cudaMalloc
 //   fiber         a stack that a CPU thread can switch to
 //   multiprocessor  runs one block: threads, barriers, warps, shared memory, faults
+//   errors        cudaError_t, and the last one
+//   host_memory   what of a launch's arguments no kernel may touch
 //   launch        what `<<<...>>>` becomes: checks the configuration, spreads the blocks
 //   collectives   __syncthreads, shuffles, votes
 //   atomics, math, half, runtime, torch_side   CUDA's functions, one noun a file
@@ -24,6 +26,8 @@
 #include "cuda_emulation/memory.h"
 #include "cuda_emulation/fiber.h"
 #include "cuda_emulation/multiprocessor.h"
+#include "cuda_emulation/errors.h"
+#include "cuda_emulation/host_memory.h"
 #include "cuda_emulation/launch.h"
 #include "cuda_emulation/collectives.h"
 #include "cuda_emulation/atomics.h"

@@ -1,4 +1,4 @@
-"""failed/exception C12: launches blocks of 2048 threads, which no GPU has, and looks at no error.
+"""wrong C12: launches blocks of 2048 threads, which no GPU has, and looks at no error.
 
 On a GPU: wrong|failed
 """

@@ -18,13 +18,31 @@ const char* verdict(Launch launch) {
 #define CASE(name, ...) extern "C" const char* name() { return verdict([] { __VA_ARGS__; }); }
 
 __global__ void nothing() {}
-CASE(block_of_2048, nothing<<<1, 2048>>>())
-CASE(deep_block, nothing<<<1, dim3(1, 1, 65)>>>())
-CASE(empty_grid, nothing<<<0, 32>>>())
-CASE(negative_grid, int n = -1; nothing<<<n, 32>>>())
-CASE(wide_grid, nothing<<<dim3(1, 65536), 32>>>())
-CASE(shared_without_permission, nothing<<<1, 32, 49153>>>())
-CASE(shared_beyond_the_device, nothing<<<1, 32, 232449>>>())
+#define REFUSED(name, ...) CASE(name, cudaGetLastError(); __VA_ARGS__; C10_CUDA_KERNEL_LAUNCH_CHECK())
+REFUSED(block_of_2048, nothing<<<1, 2048>>>())
+REFUSED(deep_block, nothing<<<1, dim3(1, 1, 65)>>>())
+REFUSED(empty_grid, nothing<<<0, 32>>>())
+REFUSED(negative_grid, int n = -1; nothing<<<n, 32>>>())
+REFUSED(wide_grid, nothing<<<dim3(1, 65536), 32>>>())
+REFUSED(shared_without_permission, nothing<<<1, 32, 49153>>>())
+REFUSED(shared_beyond_the_device, nothing<<<1, 32, 232449>>>())
+REFUSED(attribute_beyond_the_device, cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449))
+REFUSED(looked_at_before, nothing<<<1, 2048>>>(); cudaGetLastError())
+REFUSED(warned_of, nothing<<<1, 2048>>>(); C10_CUDA_CHECK_WARN(cudaPeekAtLastError()))
+REFUSED(followed_by_another, nothing<<<1, 2048>>>(); nothing<<<1, 32>>>(); cudaDeviceSynchronize())
+
+__global__ void counts(int* count) { atomicAdd(count, 1); }
+// How many threads ran, and how often the error was seen: by looking, looking again, forgetting it, and afterwards.
+extern "C" void unnoticed(int* found, int threads) {
+    cudaGetLastError();
+    counts<<<1, threads>>>(&found[0]);
+    counts<<<1, 1>>>(&found[1]);
+    found[2] = cudaPeekAtLastError();
+    found[3] = cudaDeviceSynchronize();
+    found[4] = cudaGetLastError();
+    found[5] = cudaGetLastError();
+}
+extern "C" void leaves_an_error() { nothing<<<0, 32>>>(); }
 CASE(shared_with_permission,
      cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000); nothing<<<1, 32, 100000>>>())
 

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "errors.h"
+#include "host_memory.h"
 #include "multiprocessor.h"
 
 #pragma GCC visibility push(hidden)
@@ -228,39 +230,44 @@ class GridRun {
 // The most dynamic shared memory that cudaFuncSetAttribute has allowed any kernel; 48 KiB need no permission.
 inline std::atomic<std::size_t> allowed_dynamic_shared{48 * 1024};
 
-// Where a GPU would answer cudaErrorInvalidConfiguration and run nothing, candidates go on with garbage. We say so.
-inline void check_configuration(const char* kernel, dim3 grid, dim3 block, std::size_t dynamic_shared) {
+// Whether a GPU would refuse the launch. It is CUDA's last error then.
+inline bool is_refused(const char* kernel, dim3 grid, dim3 block, std::size_t dynamic_shared) {
     const char* reason = nullptr;
+    cudaError_t error = cudaErrorInvalidValue;  // as an H200 answered of 4096 threads, and of too much shared memory
     if (std::uint64_t{block.x} * block.y * block.z > kMaxThreads || block.x > kMaxThreads || block.y > kMaxThreads)
         reason = "a block may have at most 1024 threads";
     else if (block.z > 64)
         reason = "a block may be at most 64 deep in z";
     else if (block.x == 0 || block.y == 0 || block.z == 0)
-        reason = "the block has no threads";
+        reason = "the block has no threads", error = cudaErrorInvalidConfiguration;
     else if (grid.x == 0 || grid.y == 0 || grid.z == 0)
-        reason = "the grid has no blocks";
+        reason = "the grid has no blocks", error = cudaErrorInvalidConfiguration;
     else if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
         reason = "a grid may have at most 2147483647 x 65535 x 65535 blocks";
     else if (dynamic_shared > kDynamicSharedLimit)
         reason = "a block may have at most 232448 bytes of dynamic shared memory";
     else if (dynamic_shared > allowed_dynamic_shared)
         reason = "more than 49152 bytes of dynamic shared memory need cudaFuncSetAttribute first";
-    if (reason == nullptr) return;
-    char text[640];
-    std::snprintf(text, sizeof text,
-                  "emulated CUDA refused the launch %.200s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>: %s "
-                  "(a GPU answers cudaErrorInvalidConfiguration or cudaErrorInvalidValue and runs nothing)",
-                  kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, dynamic_shared, reason);
-    throw Fault(text);
+    if (reason == nullptr) return false;
+    failed_with(error);
+    std::snprintf(last_error.refusal, sizeof last_error.refusal,
+                  "emulated CUDA refused the launch %.200s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>: %s (%s; nothing ran)", kernel,
+                  grid.x, grid.y, grid.z, block.x, block.y, block.z, dynamic_shared, reason, cudaGetErrorName(error));
+    return true;
 }
 
 // `call(arguments...)` calls the kernel for one thread. Returns what takes the kernel's arguments, by value and once,
-// as a launch does. Throws Fault where the launch is refused or the kernel fails.
+// as a launch does. A launch that is refused runs nothing. Throws Fault where the kernel fails.
 template <class Call>
 auto launch(const char* kernel, Call call, dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t = nullptr) {
     if (here != nullptr) here->fail("a kernel launched %s: dynamic parallelism is not emulated", kernel);
-    check_configuration(kernel, grid, block, dynamic_shared);
-    return [=](auto... arguments) {
+    const bool refused = is_refused(kernel, grid, block, dynamic_shared);
+    host_arguments.count = 0;
+    return [=](auto... arguments) __attribute__((noinline)) {
+        const bool watched = !refused && schedule.watch != Watch::nothing;
+        if (watched) know_stack_above(__builtin_frame_address(0), arguments...);
+        else host_arguments.count = 0;
+        if (refused) return;
         auto run_thread = [&] { call(arguments...); };
         using Closure = decltype(run_thread);
         const auto body = [](void* closure) { (*static_cast<Closure*>(closure))(); };

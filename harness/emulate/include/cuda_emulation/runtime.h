@@ -1,7 +1,6 @@
-// The part of the CUDA runtime that candidates call: errors, memory, streams, events, what the device is.
+// The part of the CUDA runtime that candidates call: memory, streams, events, what the device is.
 //
-// Kernels run while their launch is being called, so streams order nothing and everything is always synchronised. A
-// launch or kernel that fails throws; no error is ever left to be asked for.
+// Kernels run while their launch is being called, so streams order nothing and everything is always synchronised.
 #pragma once
 #include <chrono>
 #include <cstring>
@@ -10,34 +9,6 @@
 #include "launch.h"
 
 #pragma GCC visibility push(hidden)
-
-enum cudaError {
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorInvalidDevice = 101,
-    cudaErrorNotReady = 600,
-    cudaErrorUnknown = 999,
-};
-typedef cudaError cudaError_t;
-
-inline const char* cudaGetErrorName(cudaError_t error) {
-    switch (error) {
-        case cudaSuccess: return "cudaSuccess";
-        case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
-        case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-        case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
-        case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-        case cudaErrorNotReady: return "cudaErrorNotReady";
-        default: return "cudaErrorUnknown";
-    }
-}
-inline const char* cudaGetErrorString(cudaError_t error) {
-    return error == cudaSuccess ? "no error" : cudaGetErrorName(error);
-}
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
-inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 
 // ---- memory ----
 
@@ -130,7 +101,8 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaS
 template <class Symbol>
 cudaError_t cudaMemcpyToSymbol(Symbol& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                cudaMemcpyKind = cudaMemcpyHostToDevice) {
-    if (offset > sizeof symbol || bytes > sizeof symbol - offset) return cudaErrorInvalidValue;
+    if (offset > sizeof symbol || bytes > sizeof symbol - offset)
+        return cuda_emulation::failed_with(cudaErrorInvalidValue);
     std::memcpy(const_cast<char*>(reinterpret_cast<const volatile char*>(&symbol)) + offset, from, bytes);
     return cudaSuccess;
 }
@@ -142,7 +114,8 @@ cudaError_t cudaMemcpyToSymbolAsync(Symbol& symbol, const void* from, std::size_
 template <class Symbol>
 cudaError_t cudaMemcpyFromSymbol(void* to, const Symbol& symbol, std::size_t bytes, std::size_t offset = 0,
                                  cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-    if (offset > sizeof symbol || bytes > sizeof symbol - offset) return cudaErrorInvalidValue;
+    if (offset > sizeof symbol || bytes > sizeof symbol - offset)
+        return cuda_emulation::failed_with(cudaErrorInvalidValue);
     std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
     return cudaSuccess;
 }
@@ -210,7 +183,7 @@ enum cudaDeviceAttr {
 };
 
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-    if (device != 0) return cudaErrorInvalidDevice;
+    if (device != 0) return cuda_emulation::failed_with(cudaErrorInvalidDevice);
     *p = {};
     std::snprintf(p->name, sizeof p->name, "CUDA emulated on a CPU");
     p->totalGlobalMem = std::size_t{80} << 30;
@@ -258,7 +231,9 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
 }
 inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
-inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+inline cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : cuda_emulation::failed_with(cudaErrorInvalidDevice);
+}
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     return *free = *total = std::size_t{80} << 30, cudaSuccess;
 }
@@ -278,7 +253,8 @@ constexpr int cudaSharedmemCarveoutMaxShared = 100, cudaSharedmemCarveoutDefault
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute attribute, int value) {
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-    if (value < 0 || static_cast<std::size_t>(value) > cuda_emulation::kDynamicSharedLimit) return cudaErrorInvalidValue;
+    if (value < 0 || static_cast<std::size_t>(value) > cuda_emulation::kDynamicSharedLimit)
+        return cuda_emulation::failed_with(cudaErrorInvalidValue);
     const std::size_t bytes = static_cast<std::size_t>(value);
     if (bytes > cuda_emulation::allowed_dynamic_shared) cuda_emulation::allowed_dynamic_shared = bytes;
     return cudaSuccess;

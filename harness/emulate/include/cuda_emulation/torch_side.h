@@ -61,9 +61,15 @@ inline cudaDeviceProp* device_properties() {
     return &properties;
 }
 
+// Of a launch that was refused it says why, which torch does not know.
 inline void check(cudaError_t error, const char* expression) {
-    if (error != cudaSuccess)
-        throw std::runtime_error(std::string("CUDA error (emulated): ") + cudaGetErrorString(error) + " from " + expression);
+    if (error == cudaSuccess) return;
+    if (last_error.refusal[0] != '\0') {
+        const Fault refused(last_error.refusal);
+        last_error.refusal[0] = '\0';
+        throw refused;
+    }
+    throw std::runtime_error(std::string("CUDA error (emulated): ") + cudaGetErrorString(error) + " from " + expression);
 }
 
 // Blocks for n threads in blocks of 512 or so, as in ATen/cuda/detail/KernelUtils.h.
@@ -114,7 +120,10 @@ template <class T>
 void gpuAtomicAdd(T* address, T value) { cuda_emulation::add_atomically(address, value); }
 
 #define C10_CUDA_CHECK(EXPRESSION) ::cuda_emulation::check((EXPRESSION), #EXPRESSION)
-#define C10_CUDA_CHECK_WARN(EXPRESSION) static_cast<void>(EXPRESSION)
+#define C10_CUDA_CHECK_WARN(EXPRESSION)                                               \
+    do {                                                                              \
+        if ((EXPRESSION) != cudaSuccess) static_cast<void>(cudaGetLastError());       \
+    } while (0)
 #define AT_CUDA_CHECK(EXPRESSION) C10_CUDA_CHECK(EXPRESSION)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
 #define CUDA_KERNEL_LOOP_TYPE(i, n, index_t)                                                          \

@@ -57,6 +57,21 @@ struct LastFault {
 };
 inline LastFault last_fault;
 
+// What the arguments of the next launch of this CPU thread point to in memory that is certain to be the host's.
+struct HostArguments {
+    static constexpr int kMost = 16;
+    int count;
+    struct Piece {
+        const char *begin, *end;
+    } pieces[kMost];
+
+    CUDA_EMULATION_UNTRACED void add(const void* begin, std::size_t bytes) {
+        const char* first = static_cast<const char*>(const_cast<const void*>(begin));
+        if (first != nullptr && bytes != 0 && count < kMost) pieces[count++] = {first, first + bytes};
+    }
+};
+inline thread_local HostArguments host_arguments{};
+
 extern "C" const char __ehdr_start;  // where this module begins: the linker's
 
 CUDA_EMULATION_UNTRACED inline std::uint32_t place_of(const void* code) {
@@ -86,6 +101,14 @@ class Tracer {
         launch_time_ = ++now_;
         for (Region& region : cache_) region = {};
         pending_.size = 0;
+        host_ = host_arguments;
+        host_arguments.count = 0;
+        if (schedule.zone_of == nullptr) return;
+        for (int i = 0; i < host_.count; ++i) {  // a tensor is the host's as a whole
+            Zone zone;
+            schedule.zone_of(host_.pieces[i].begin, &zone);
+            if (zone.begin != nullptr) host_.pieces[i] = {zone.begin, zone.end};
+        }
     }
     CUDA_EMULATION_UNTRACED void begin_block() {
         ++block_;
@@ -128,7 +151,7 @@ class Tracer {
         const Region* region = find_shared(at);
         if (region == nullptr) {
             is_shared = false;
-            region = find_global(at, code);
+            region = find_global(at, size, writes, code);
         }
         if (region == nullptr || region->zone.begin == nullptr) return;
         if (at < region->zone.begin || at + size > region->zone.end) report_outside(region->zone, at, size, writes, is_shared, code);
@@ -171,14 +194,40 @@ class Tracer {
     }
 
     // By the code that asks: it mostly asks for the same tensor.
-    CUDA_EMULATION_UNTRACED const Region* find_global(const char* at, const void* code) {
-        if (schedule.zone_of == nullptr) return nullptr;
+    CUDA_EMULATION_UNTRACED const Region* find_global(const char* at, std::size_t size, bool writes, const void* code) {
         Region& cached = cache_[reinterpret_cast<std::uintptr_t>(code) / 4 % kCached];
         if (at < cached.zone.first || at >= cached.zone.limit) {
-            schedule.zone_of(at, &cached.zone);
+            cached.zone = {nullptr, nullptr, nullptr, reinterpret_cast<const char*>(UINTPTR_MAX)};
+            if (schedule.zone_of != nullptr) ask_unwatched(at, &cached.zone);
+            keep_off_the_host(cached.zone, at, size, writes, code);
             cached.cells = cached.zone.begin == nullptr ? nullptr : cells_for(cached.zone.begin, cached.zone.end);
         }
         return &cached;
+    }
+
+    // Who is asked may have been compiled with the kernel: its own accesses would be told here, and ask again.
+    CUDA_EMULATION_UNTRACED void ask_unwatched(const char* at, Zone* zone) {
+        const int thread = thread_;
+        thread_ = kNobody;
+        schedule.zone_of(at, zone);
+        thread_ = thread;
+    }
+
+    // Of what is around `at` the part without memory of the host, where the kernel ends if that is where `at` is.
+    CUDA_EMULATION_UNTRACED void keep_off_the_host(Zone& zone, const char* at, std::size_t size, bool writes, const void* code) {
+        for (int i = 0; i < host_.count; ++i) {
+            const HostArguments::Piece& piece = host_.pieces[i];
+            if (at >= piece.begin && at < piece.end) {
+                char text[200];
+                std::snprintf(text, sizeof text,
+                              "illegal memory access: it %s %zu bytes of memory of the host, which an argument points to "
+                              "(a GPU answers cudaErrorIllegalAddress)",
+                              writes ? "writes" : "reads", size);
+                end(LastFault::other, place_of(code), 0, text);
+            }
+            if (piece.end <= at && piece.end > zone.first) zone.first = piece.end;
+            if (piece.begin > at && piece.begin < zone.limit) zone.limit = piece.begin;
+        }
     }
 
     // Cells of a piece of memory, kept from launch to launch: times tell what is of this one.
@@ -309,6 +358,7 @@ class Tracer {
     Kept kept_[kMostTensors] = {};
     unsigned next_kept_ = 0;
     Pending pending_{};
+    HostArguments host_{};
 };
 
 // The one that watches: a launch that is watched runs on one CPU thread.
