@@ -17,7 +17,7 @@ import torch
 from harness.backends.hardware import Hardware
 from harness.errors import SandboxError
 from harness.judge.deadlines import Deadlines
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
 from harness.judge.opened_memory import OpenedMemory
@@ -525,7 +525,7 @@ class WorkerSubject:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
             in_parts = self._spoilt_in_parts.get(self._done.extents[call])
             if in_parts is not None and in_parts != _parts(output):
-                raise SubjectFailed("protocol", "described outputs that lie otherwise than when they were overwritten")
+                raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
         for output in answer.outputs:
             self._remember(tuple(tensors(output)))
             self._remember_parts(output)
@@ -646,7 +646,7 @@ class WorkerSubject:
         whole = [one for one in fitting if one is not None]
         found = max(whole, key=lambda one: one.data.numel(), default=None)
         if found is None:
-            raise SubjectFailed("protocol", "an output could not be read, or lay otherwise, when the clock stopped")
+            raise LaidOutAnew("an output could not be read, or lay otherwise, when the clock stopped")
         if source is None and found.source.mapped is not None and not self._apart:
             raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
         if source is not None:  # seen where it lies, so that it shows what it is: an input

@@ -14,8 +14,9 @@ import torch
 
 from harness.backends.reading import Reading
 from harness.judge import rounds, timing
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
+from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of
 from harness.judge.rounds import Side
 from harness.judge.statistics import with_repeatability
@@ -139,6 +140,7 @@ def run(
     change=lambda candidate, reference: None,
     alone=False,
     mark=lambda side, written: frozenset(),
+    alike=lambda written: None,
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
@@ -176,6 +178,7 @@ def run(
                 verify=verify,
                 choose=lambda calls, rounds: (calls - 1,),
                 mark=mark,
+                alike=alike,
             )
             if alone:
                 alone(candidate, reference)
@@ -279,6 +282,20 @@ def test_who_lays_outputs_elsewhere_each_time_has_failed():
         raise Unsettled
 
     with pytest.raises(SubjectFailed, match="could not be held as they were"):
+        run(2, verify=verify)
+
+
+@pytest.mark.parametrize("failed", [Unsettled, LaidOutAnew("lay otherwise")])
+def test_where_outputs_lie_otherwise_the_reference_is_asked_whether_it_lays_its_own_so(failed):
+    def verify(subject, written, seed):
+        raise failed
+
+    def alike(written):
+        raise CannotBeTimed(f"{len(written) > 0}")
+
+    with pytest.raises(CannotBeTimed, match="True"):
+        run(2, verify=verify, alike=alike)
+    with pytest.raises(SubjectFailed):
         run(2, verify=verify)
 
 
