@@ -21,8 +21,8 @@ and samples are taken in opposite pairs: of an element near a jump one of the tw
 all pairs is by chance less than the few units that an honest kernel is off by. Where it is off by two that is about
 once in 10^4 if all copies share one noise, and hardly ever else; samples of the full comparison miss it more often.
 That rows do not mix is told by copies of one: what is shared out, counted or normalised among rows comes out otherwise
-for them. Most elements are out of reach by eight times what the second sample, of a quarter as many units, is expected
-to allow.
+for them. A threshold that all rows share shows where a row lies beside one far above, far below, or of zeros. Most
+elements are out of reach by eight times what the second sample, of a quarter as many units, is expected to allow.
 """
 
 import itertools
