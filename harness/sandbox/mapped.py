@@ -62,10 +62,8 @@ def is_told() -> bool:
 
 
 def _look_through(pid: int, found: Mapped) -> None:
-    try:
-        maps = read_bytes(f"/proc/{pid}/maps")
-    except _GONE:  # one that has closed itself to us shows in its descriptors
-        return
+    maps = _maps(pid)
+    untold = set()
     found.mappings += maps.count(b"\n")
     for line in _lines().finditer(maps):
         start, end, offset = (int(number, 16) for number in line.groups()[:3])
@@ -76,10 +74,21 @@ def _look_through(pid: int, found: Mapped) -> None:
             return
         size = _bytes_of(f"/proc/{pid}/map_files/{start:x}-{end:x}", inode)
         if size is None:
+            untold |= {inode} - found.reach.keys()
             found.reach[inode] = max(found.reach.get(inode, 0), offset + end - start)
         else:
             found.known[inode] = size
             found.reach.pop(inode, None)
+    if untold:  # of one that ended since its maps were read nothing is told, and it holds nothing
+        for inode in untold - {int(line[4]) for line in _lines().finditer(_maps(pid))}:
+            found.reach.pop(inode, None)
+
+
+def _maps(pid: int) -> bytes:
+    try:
+        return read_bytes(f"/proc/{pid}/maps")
+    except _GONE:  # one that has closed itself to us shows in its descriptors
+        return b""
 
 
 def _bytes_of(link: str, inode: int) -> int | None:
