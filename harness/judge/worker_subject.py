@@ -519,21 +519,19 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            if _extents(output) != self._done.extents[call]:
+            extents, lie = _extents(output), _parts(output)
+            if extents != self._done.extents[call]:
                 raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
-            in_parts = self._spoilt_in_parts.get(self._done.extents[call])
-            if in_parts is not None and in_parts != _parts(output):
+            if self._spoilt_in_parts.get(extents, lie) != lie:
                 raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
-        for output in answer.outputs:
             self._remember(tuple(tensors(output)))
-            self._remember_parts(output)
+            self._remember_parts(extents, lie)
         return answer
 
-    def _remember_parts(self, output: Value) -> None:
+    def _remember_parts(self, extents: tuple[int, ...], lie: _Lie) -> None:
         """How outputs lie that are far apart in memory: the newest ways, by how far they reach."""
-        extents, lie = _extents(output), _parts(output)
         self._parts.pop(extents, None)
         if lie != tuple(((0, size),) if size else () for size in extents):
             self._parts[extents] = lie
