@@ -153,6 +153,25 @@ def test_a_row_settles_nothing_where_all_rows_share_a_threshold(threshold):
     assert fell
 
 
+def test_most_elements_settle_nothing_where_all_of_one_row_go_by_a_sum_that_samples_tip_over(monkeypatch):
+    """Of 64 rows one adds up to nearly nothing; of 16 such references some first sample leaves its sign as it is."""
+    text = source("return torch.sign(x.sum(-1, keepdim=True)) * x", "torch.randn(64, 96)")
+    monkeypatch.setattr("harness.judge.witness.secrets", SimpleNamespace(randbits=lambda bits: 7))
+    told = 0
+    for seed in range(1, 17):
+        of = asked(text, seed)
+        x = of.inputs[0]
+        x[5] -= x[5].double().mean().float()
+        x[5, 0] -= x[5].double().sum().float() - 1e-7
+        of.expected = of.oracle.expected(of.inputs)
+        output = of.expected.like.clone()
+        output[5] *= -1
+        if isinstance(compare(output, of.expected), Disagreement):
+            told += 1
+            assert "most" not in of.settled(output)
+    assert told
+
+
 @pytest.mark.parametrize("name", ["a product", "a norm"])
 def test_what_was_not_written_is_settled_by_a_row(name):
     of = asked(source(ROWS_APART[name]))
