@@ -15,6 +15,7 @@ from harness.catalog.source import parse
 from harness.errors import InputError, ProblemError
 from harness.formats import FORMATS
 from harness.schema import Problem
+from harness.schema.base import encodable
 from harness.shipped import shipped
 
 MOST_BYTES = 16 << 20
@@ -58,7 +59,7 @@ class Catalog:
 
         Raises ProblemError as `find` does.
         """
-        titles = self._titles(wanted.strip().removesuffix(".py"))
+        titles = self._titles(encodable(wanted.strip().removesuffix(".py")))
         if not titles:
             raise ProblemError(self._unknown(wanted))
         if len(titles) > 1:
@@ -82,7 +83,7 @@ class Catalog:
             if not found:
                 raise ProblemError(f"There is no problem with a number from {first} to {last} in {self.root}.")
             return found
-        of_set = [title for title in self.files if title.rpartition("/")[0] == name]
+        of_set = [title for title in self.files if title.rpartition("/")[0] == encodable(name)]
         return of_set or [self.find(name).title]
 
     def _at(self, path: Path) -> Problem:
@@ -126,7 +127,7 @@ def open_catalog(path: Path | None = None) -> Catalog:
     if path is None:
         return _own_catalog()
     if path.is_file() and path.suffix != ".parquet":
-        return Catalog(root=path, files={path.stem: path})
+        return Catalog(root=path, files={encodable(path.stem): path})
     if not path.exists():
         if not is_hub_name(str(path)):
             raise InputError(f"There are no problems at {path}: it does not exist.")
@@ -222,7 +223,7 @@ def _problem_files(root: Path) -> dict[str, Path]:
     for path in (*root.glob("*.py"), *root.glob("*/*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         if path.is_file() and not any(part.startswith(("_", ".")) for part in parts):
-            found["/".join(parts)] = path
+            found[encodable("/".join(parts))] = path
     return dict(sorted(found.items(), key=lambda item: _natural(item[0])))
 
 

@@ -199,8 +199,9 @@ def _write(output: Path, content: str | bytes) -> None:
 
 def named_runs(names: tuple[str, ...]) -> "dict[str, Run]":
     """The runs by name; one whose name another one has too goes by its path. The same run twice is one."""
+    from harness.schema.base import encodable
     from harness.store import open_run
 
     opened = {run.folder.resolve(): run for run in map(open_run, names)}
     short = [run.name for run in opened.values()]
-    return {run.name if short.count(run.name) == 1 else str(run.folder): run for run in opened.values()}
+    return {run.name if short.count(run.name) == 1 else encodable(str(run.folder)): run for run in opened.values()}

@@ -168,7 +168,7 @@ class Evaluated:
     @property
     def size(self) -> int:
         """About how many bytes it has, to keep it in memory."""
-        return sum(map(len, (repr(self.record), *self.attachments.values())))  # as JSON some file names have no form
+        return sum(map(len, (repr(self.record), *self.attachments.values())))
 
     def without(self, attachment: str) -> "Evaluated":
         """The same but for this attachment."""

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from harness.intake.neighbours import bringing, included_by
 from harness.intake.python_source import MAX_SOURCE
 from harness.languages.c_source import without_comments
+from harness.schema.base import encodable
 
 SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
 WANTED = (
@@ -50,7 +51,7 @@ def with_python(source: str, path: Path) -> str:
     file = f"{name}{path.suffix}"
     return f"""{before}_SOURCE = r{quotes}{source.rstrip()}
 {bound}{quotes}
-# This Python was put around {path.name}, which came alone.
+# This Python was put around {encodable(path.name)}, which came alone.
 import pathlib
 
 import torch

@@ -22,14 +22,15 @@ from harness.judge.correctness import RTOL, Agreement, Expected, all_finite, com
 from harness.judge.inputs import LARGE_BYTES, STRESS, VARIED, may_be_permuted, stressed, varied
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
+from harness.judge.outputs_seen import form_of
 from harness.judge.own_error import own_errors
-from harness.judge.problem import LoadedProblem
+from harness.judge.problem import GIVES, LoadedProblem
+from harness.judge.question import SHAPES_VARY
 from harness.judge.tensors import leaves, mapped, pieces, same, size_of, storages
 from harness.judge.unread import OutOfTime, Unread, Until, is_more_than_a_vector, listed
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
-from harness.transport.values import TensorValue, encode, opaque
 
 BUDGET_S = 10.0
 """Once an audit took longer than this, what is left of it is left out, and the findings say so."""
@@ -68,14 +69,15 @@ class _Auditor:
 
     def run(self) -> Audit:
         inputs = self._draw()
-        self._require_form(inputs, "get_inputs gives {}, which cannot be handed to a candidate: give")
+        self._problem.require_form(inputs, f"{self._problem.form.inputs} {GIVES}")
         expected = self._expected(inputs, 1)
-        self._require_form(expected.like, "the reference returns {}, which cannot be compared: return")
+        self._problem.require_form(expected.like, "the reference returns {}, which cannot be compared: return")
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
         unstable = 0.0 if random else self._unstable(inputs, expected)
         again = self._draw()
         fixed = same(inputs, again)
+        shapes_vary = not fixed and self._shapes_vary(again, expected)
         permutable = () if fixed else self._fixed_integers(inputs, again)
         self._fixed_floats = tuple(
             place for place, pair in enumerate(zip(inputs, again, strict=True)) if _alike(*pair, floats=True)
@@ -101,6 +103,7 @@ class _Auditor:
             call_s=self._call_s,
             construct_s=self._construct_s,
             unstable=unstable,
+            shapes_vary=shapes_vary,
         )
         if not (self._oracle.affordable or random or self._oracle.changes_inputs):
             facts = facts.model_copy(update={"own_errors": self._own_errors(facts)})
@@ -120,14 +123,6 @@ class _Auditor:
                 detail = f"left out, one call {spent}: whether inputs, weights and the answer matter"
                 self._find("audit-incomplete", "info", detail)
         return facts.model_copy(update={"findings": tuple(self._findings)})
-
-    def _require_form(self, value: Any, words: str) -> None:
-        """Raise ProblemError where something in a value has no form on the wire; `words` say what it is then."""
-        if foreign := _without_form(value):
-            raise ProblemError(
-                f"problem {self._problem.title}: {words.format(foreign[0])} "
-                "plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
-            )
 
     # ---- what is looked at -------------------------------------------------------------------------------------
 
@@ -171,6 +166,16 @@ class _Auditor:
         kinds = ("nominal", *STRESS, *(VARIED if self._fixed_floats else ()))
         draws: dict[str, Callable[[], list[Any]]] = {kind: partial(self._drawn, kind) for kind in kinds}
         return own_errors(self._oracle, draws, call_s=facts.call_s, flops=facts.flops)
+
+    def _shapes_vary(self, again: list[Any], expected: Expected) -> bool:
+        """Whether contents decide on the shapes of outputs: how those of a timed round lie could not be foreseen."""
+        found = self._oracle.as_written(again, 1)
+        mine = form_of(expected.like)
+        other = mine if found is None else form_of(found)
+        if mine != other:
+            shapes = " and ".join(str([list(shape) for _, shape in form]) for form in (mine, other))
+            self._find("shapes-vary", "warn", f"{SHAPES_VARY}: {shapes[:400]} in two draws")
+        return mine != other
 
     def _agrees_but_for_rounding(self, given: Any, inputs: list[Any], expected: Expected) -> bool:
         if self._agrees(given, expected):
@@ -455,15 +460,3 @@ _TRIVIAL: dict[str, _Answer] = {
     "ones": _filled(1),
     "an input itself": _identity,
 }
-
-
-def _without_form(output: Any) -> list[str]:
-    """What of an output no candidate could hand over."""
-    found: list[str] = []
-
-    def tensor(leaf: torch.Tensor) -> TensorValue:
-        if leaf.layout is not torch.strided:
-            found.append(f"a tensor of layout {leaf.layout}")
-        return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
-
-    return [*opaque(encode(output, tensor)), *found]

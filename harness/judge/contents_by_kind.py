@@ -87,6 +87,11 @@ class ContentsByKind:
         """
         return not self.keeps_floats and (not self._audit.fixed or bool(self._tried))
 
+    @property
+    def shapes_vary(self) -> bool:
+        """Whether what is drawn decides on the shapes of the reference's outputs, as the audit found."""
+        return self._audit.shapes_vary
+
     def timed(self) -> tuple[str, tuple[str, ...]]:
         """The kind of contents that every other block of rounds has, and those that the rest has.
 

@@ -223,20 +223,19 @@ def _compare_leaf(
             torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact, *others)
         )
         return _compare_values(got, written, right, tuple(rest), name, rtol=1e-4, terms=terms)
-    if actual != like and not _is_between(actual, like, terms.split(others)[0]):
+    said = (like, *terms.split(others)[0])
+    numbers = all(isinstance(value, int) for value in (actual, *said))
+    if actual != like and not (_lie_between(actual, min(said), max(said)) if numbers else actual in said):
         return Disagreement("values", f"{name} is {actual!r} and should be {like!r}")
     return Agreement()
 
 
-def _is_between(actual: Any, like: Any, others: tuple[Any, ...]) -> bool:
-    """Whether a value is one that rounding may have made of the reference's, by these samples; a number near them."""
-    if all(other == like for other in others):
-        return False
-    said = (like, *others)
-    if isinstance(actual, int) and all(isinstance(value, int) for value in said):
-        low, high = min(said), max(said)
-        return bool(low - (high - low) <= actual <= high + (high - low))
-    return actual in said
+def _lie_between(got: Any, low: Any, high: Any) -> Any:
+    """Which integers, or whether one, lie between the least and the largest that is said of them, which are to differ,
+    or beyond by as much as is between.
+    """
+    apart = high - low
+    return (apart > 0) & (got >= low - apart) & (got <= high + apart)
 
 
 def _compare_tensor(
@@ -290,13 +289,14 @@ def _compare_exactly(
         if same_bits(got, want):
             continue
         places = (got != want).nonzero().view(-1)
-        places = places[~_lie_between(got[places], [value[places] for value in (want, *rest)])]
+        said = torch.stack([value[places].double() for value in (want, *rest)])
+        places = places[~_lie_between(got[places], said.amin(0), said.amax(0))]
         if not len(places):
             continue
         apart = (got[places].double() - want[places].double()).abs_()
         count += len(places)
-        said = sum((got[places] == other[places] for other in further), torch.zeros_like(places, dtype=torch.bool))
-        unexplained += int((~said).sum())
+        told = sum((got[places] == other[places] for other in further), torch.zeros_like(places, dtype=torch.bool))
+        unexplained += int((~told).sum())
         at = int(apart.argmax())
         if float(apart[at]) > worst:
             worst, worst_at = float(apart[at]), start + int(places[at])
@@ -305,14 +305,6 @@ def _compare_exactly(
     index = index_of(worst_at, like.shape)
     found = _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
     return replace(found, witness=Witness(index, torch.zeros_like, 0.0))
-
-
-def _lie_between(got: torch.Tensor, said: list[torch.Tensor]) -> torch.Tensor:
-    """Which integers lie between the least and the largest that is said of them, or beyond by as much as is between."""
-    several = torch.stack([value.double() for value in said])
-    low, high = several.amin(0), several.amax(0)
-    apart = high - low
-    return (apart > 0) & (got >= low - apart) & (got <= high + apart)
 
 
 def _compare_values(

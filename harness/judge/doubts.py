@@ -175,6 +175,10 @@ def _slowed_reference(case: Case) -> Flag | None:
     return _flag("slowed-reference", "warn", detail)
 
 
+def _not_timed(case: Case) -> Flag | None:
+    return _flag("not-timed", "info", case.finding.untimed) if case.finding.untimed else None
+
+
 DOUBTS: dict[JudgeFlag, Callable[[Case], Flag | None]] = {
     "reduced-precision": _reduced_precision,
     "by-tf32": _by_tf32,
@@ -187,6 +191,7 @@ DOUBTS: dict[JudgeFlag, Callable[[Case], Flag | None]] = {
     "slowed-reference": _slowed_reference,
     "disturbed-timing": _disturbed_timing,
     "device-events-disagree": _device_events_disagree,
+    "not-timed": _not_timed,
 }
 
 

@@ -18,6 +18,13 @@ class SubjectFailed(Exception):
         return Failed(stage=stage, reason=self.reason, detail=self.detail, log=self.log)
 
 
+class LaidOutAnew(SubjectFailed):
+    """Outputs of a timed round turned out to be of another size or layout than those that were kept."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("protocol", detail)
+
+
 class RaceFound(SubjectFailed):
     """Emulation saw two threads of a kernel access memory in an order that nothing decides on."""
 

@@ -26,6 +26,7 @@ from harness.transport.values import (
     Value,
     decode,
     encode,
+    opaque,
     tensors,
     with_plain,
 )
@@ -465,6 +466,8 @@ def _layout(example: list[Any]) -> tuple[int, Value]:
         )
 
     template = encode(example, place)
+    if foreign := opaque(template):  # which the audit did not see
+        raise ProblemError(f"the problem's inputs hold {foreign[0]}, which cannot be handed to a candidate")
     return cursor, template
 
 

@@ -15,9 +15,10 @@ from harness.judge.comparison import Comparison
 from harness.judge.contents_by_kind import ContentsByKind
 from harness.judge.failure import RaceFound, SubjectFailed, WrongAnswer
 from harness.judge.measurement import Measurement
+from harness.judge.outputs_seen import OutputsSeen
 from harness.judge.problem import LoadedProblem
 from harness.judge.progress import Progress
-from harness.judge.question import CannotBeTimed
+from harness.judge.question import SHAPES_VARY, CannotBeTimed
 from harness.judge.subject import Subject, Trace
 from harness.judge.timing import Measured, Plan
 from harness.judge.trials import Trials
@@ -35,7 +36,8 @@ class Finding:
     `paused` whether the candidate took longer between its rounds than the reference;
     `other_weights` are its `Subject.weights` where its first answer was wrong and they, of the reference's names and
     shapes, had other values; `reduced` is the relative error of `Agreement.reduced`; `by_tf32` is a relative error
-    that is allowed only because PyTorch takes convolutions in tf32 on a GPU, else 0.
+    that is allowed only because PyTorch takes convolutions in tf32 on a GPU, else 0. `untimed`: why there is no time
+    where one was wanted.
     """
 
     verdict: Verdict
@@ -45,6 +47,7 @@ class Finding:
     paused: bool = False
     reduced: float = 0.0
     by_tf32: float = 0.0
+    untimed: str = ""
     other_weights: Mapping[str, str] | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
 
@@ -63,11 +66,10 @@ def judge(
 ) -> Finding:
     """Try `candidate` on the problem and, where `open_reference` is given, time it against the reference.
 
-    `audit` says what is known of the problem. `orders_s`: seconds to spend on calling the trials of an emulated
-    candidate again, with the threads of its kernels in other orders. `by_name`: the candidate is given the reference's
-    weights instead of only the seed that they were drawn with; it is what `Subject.weights` were under another seed,
-    and fails where they are the same again. Raises ProblemError where the reference fails on its own inputs,
-    torch.OutOfMemoryError where the judge's own device memory does not suffice.
+    `audit` says what is known of the problem. `orders_s`: seconds for calling trials of an emulated candidate again,
+    with the threads of its kernels in other orders. `by_name`: it is given the reference's weights and not only their
+    seed; these are its `Subject.weights` under another seed, and it fails where they are the same again. Raises
+    ProblemError where the reference fails on its own inputs, torch.OutOfMemoryError where the judge lacks memory.
     """
     progress, placed, contents = Progress(), OnBench(candidate, bench), ContentsByKind(problem, audit)
     weights = Weights(problem, candidate, progress, random=audit.random, by_name=by_name)
@@ -78,9 +80,11 @@ def judge(
     )  # fmt: skip
     measured: Measured | None = None
     trace: Trace | None = None
+    untimed = ""
     try:
         trials.run()
-        if open_reference is not None and contents.can_be_timed:
+        if open_reference is not None:
+            _require_timable(contents, trials.seen)
             measurement = Measurement(
                 placed, plan, progress=progress, weights=weights, contents=contents, comparison=comparison,
                 seen=trials.seen, reference_s=audit.call_s,
@@ -89,12 +93,10 @@ def judge(
         verdict: Verdict = comparison.correct(by_name=by_name is not None)
     except WrongAnswer as wrong:
         verdict = _with_cuda_s_word(wrong.verdict, candidate.cuda_error)
-    except CannotBeTimed:
-        verdict = comparison.correct(by_name=by_name is not None)
-    except RaceFound as race:
-        verdict = Wrong(reason="data-race", detail=race.detail, trial=progress.kind)
+    except CannotBeTimed as why:
+        untimed, verdict = str(why), comparison.correct(by_name=by_name is not None)
     except SubjectFailed as failed:
-        verdict = failed.at(progress.stage)
+        verdict = _of_failure(failed, progress)
     finally:
         placed.close()
     at_once = isinstance(verdict, Wrong) and not comparison.has_agreed
@@ -106,9 +108,24 @@ def judge(
         paused=measured.paused if measured else False,
         reduced=comparison.reduced,
         by_tf32=comparison.by_tf32,
+        untimed=untimed,
         other_weights=candidate.weights if weights.differ and at_once else None,
         phases_s=progress.phases_s,
     )
+
+
+def _require_timable(contents: ContentsByKind, seen: OutputsSeen) -> None:
+    """Raise CannotBeTimed where there is no time, whatever the candidate is. Ask once all trials are over."""
+    if not contents.can_be_timed:
+        raise CannotBeTimed("there are no contents of which a candidate could not remember what follows from them")
+    if seen.varies or contents.shapes_vary:
+        raise CannotBeTimed(SHAPES_VARY)
+
+
+def _of_failure(failed: SubjectFailed, progress: Progress) -> Verdict:
+    if isinstance(failed, RaceFound):
+        return Wrong(reason="data-race", detail=failed.detail, trial=progress.kind)
+    return failed.at(progress.stage)
 
 
 def _with_cuda_s_word(wrong: Wrong, error: int) -> Wrong:

@@ -27,6 +27,7 @@ from harness.judge.rows import (
     in_blocks,
     joined,
     of_outputs,
+    stays_beside_others,
     unmixed,
 )
 from harness.judge.sampled import at_kept_places
@@ -222,7 +223,7 @@ class Oracle:
     def copies(self, like: Any, inputs: list[Any], row: int, *, seed: int) -> Copies | None:
         """What it says of copies of one row of these inputs; None where there are few rows, or they are seen to mix.
 
-        They do not where copies alone come out as the row does among all others.
+        They do not where copies alone come out as the row does among all others, and it does so beside far ones too.
         """
         if count_of(like) < FEWEST_ROWS:
             return None
@@ -233,7 +234,7 @@ class Oracle:
                 return self._again(self.model, some, seed)
 
         rows = alone_as_among_others(as_written, inputs, like, taken)
-        if rows is None:
+        if rows is None or not stays_beside_others(as_written, rows, inputs, like, row):
             return None
         given, written = rows.of(inputs, taken), of_outputs(like, taken)
         exact = self._again(self._double, given, seed) if self._has_double() else None

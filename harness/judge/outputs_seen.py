@@ -2,22 +2,34 @@
 
 from typing import Any
 
+import torch
+
 from harness.judge.oracle import Oracle
 from harness.judge.snapshot import mostly_one_value
 from harness.judge.spared import Spared
 from harness.judge.tensors import leaves, size_of
 from harness.judge.told import Told
 
+Form = tuple[tuple[torch.dtype, torch.Size], ...]
+
+
+def form_of(output: Any) -> Form:
+    """The dtype and shape of each tensor of an output."""
+    return tuple((leaf.dtype, leaf.shape) for leaf in leaves(output))
+
 
 class OutputsSeen:
     """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for.
 
+    `form` is that of the first outputs; `varies`: others have another, since contents decide on shapes.
     `lost_narrow`: whether one is all one value on narrow contents alone, which then tell nothing of small ones.
     """
 
     def __init__(self) -> None:
         self.bytes = 0
         self.mostly_one_value = self.lost_narrow = False
+        self.form: Form | None = None
+        self.varies = False
         self.spared = Spared()
         self.told = Told()
 
@@ -35,6 +47,8 @@ class OutputsSeen:
         self.learn_what_stays(said, oracle, first_weights=first_weights)
 
     def learn_what_stays(self, said: Any, oracle: Oracle, *, first_weights: bool) -> None:
-        """Take in what may be handed out again alone, of a call that no candidate is held to too."""
+        """Take in the form, and what may be handed out again, of a call that no candidate is held to too."""
+        self.form = self.form or form_of(said)
+        self.varies |= form_of(said) != self.form
         if first_weights:
             self.spared.learn(said, oracle.model)

@@ -16,6 +16,11 @@ from harness.errors import ProblemError
 from harness.formats import KERNELBENCH, Format
 from harness.judge.tensors import in_each, leaves
 from harness.schema.problem import Precision
+from harness.transport.configurations import described
+from harness.transport.values import TensorValue, encode, opaque
+
+GIVES = "gives {}, which cannot be handed to a candidate: give"
+"""What `LoadedProblem.require_form` says of what a function of the problem gives."""
 
 
 def seed_everything(seed: int) -> None:
@@ -47,7 +52,9 @@ class LoadedProblem:
     def init_arguments(self) -> list[Any]:
         """The arguments of the reference's constructor, as the problem gives them."""
         seed_everything(0)
-        return list(self._ask(self._arguments, f"{self.form.arguments}()"))
+        arguments = list(self._ask(self._arguments, f"{self.form.arguments}()"))
+        self.require_form([described(argument) for argument in arguments], f"{self.form.arguments} {GIVES}")
+        return arguments
 
     def draw(self, seed: int) -> list[Any]:
         """Fresh inputs of one call under `seed`: drawn on the device, floating tensors in the precision."""
@@ -82,6 +89,14 @@ class LoadedProblem:
             model = model.to(DTYPES[self.precision])
         return model.to(self.device)
 
+    def require_form(self, value: Any, words: str) -> None:
+        """Raise ProblemError where something in a value has no form on the wire; `words` say what it is then."""
+        if foreign := _without_form(value):
+            raise ProblemError(
+                f"problem {self.title}: {words.format(foreign[0])} "
+                "plain tensors, numbers and strings, alone or in lists, tuples and dicts with strings for keys"
+            )
+
     def _settled(self, value: torch.Tensor) -> torch.Tensor:
         value = value.detach().to(self.device)
         if value.is_floating_point() and self.precision != "fp32":
@@ -98,6 +113,18 @@ class LoadedProblem:
             raise ProblemError(
                 f"problem {self.title}: {what} raised {type(error).__name__}{where}: {error}{_lacking(error)}"
             ) from error
+
+
+def _without_form(output: Any) -> list[str]:
+    """What of an output no candidate could hand over."""
+    found: list[str] = []
+
+    def tensor(leaf: torch.Tensor) -> TensorValue:
+        if leaf.layout is not torch.strided:
+            found.append(f"a tensor of layout {leaf.layout}")
+        return TensorValue(dtype="uint8", shape=(), strides=(), offset=0)
+
+    return [*opaque(encode(output, tensor)), *found]
 
 
 _BEFOREHAND = "lie in its cache on this machine beforehand (HF_HOME)"

@@ -27,7 +27,7 @@ from harness.judge.bench import Bench
 from harness.judge.deadlines import Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.jobs import (
     TO_JUDGE,
     BuildDone,
@@ -647,6 +647,8 @@ class _Blameless:
         def call(*arguments: Any, **named: Any) -> Any:
             try:
                 return method(*arguments, **named)
+            except LaidOutAnew:  # as the outputs of any subject may be where contents decide on shapes
+                raise
             except (SubjectFailed, ProtocolError) as failed:
                 raise DeviceError(f"the reference's worker failed: {failed}") from failed
 

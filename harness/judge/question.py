@@ -20,8 +20,14 @@ DOUBTS_S = 20.0
 calls nothing can be told."""
 
 
+SHAPES_VARY = "the shapes of the reference's outputs depend on the contents of its inputs, so that nothing is timed"
+
+
 class CannotBeTimed(Exception):
-    """Rounding decides on outputs, and telling so of timed calls takes too long: the verdict stands without a time."""
+    """Why a verdict stands without a time, in words: of the problem, and nothing that a candidate can bring about."""
+
+    def __init__(self, why: str = "rounding decides on outputs, and telling so of timed calls takes too long") -> None:
+        super().__init__(why)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from harness.backends.reading import Reading
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.round_figures import Samples
 from harness.judge.statistics import median
@@ -81,6 +81,8 @@ Draw = Callable[[str, int], Together | Sequence[Contents]]
 """Makes the contents of a round: of a kind, for so many calls."""
 Mark = Callable[[Side, Sequence[Written]], frozenset[int]]
 """Calls of a round that is about to begin that are to be verified whatever `choose` picks."""
+Alike = Callable[[dict[int, Written]], None]
+"""Raises where the reference lays out its outputs of one of these calls otherwise than it did before."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
 
@@ -97,12 +99,14 @@ class Clock:
         *,
         verify: Verify | None = None,
         intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
+        alike: Alike = lambda written: None,
         choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
         mark: Mark = lambda side, written: frozenset(),
     ) -> None:
         """`candidate` is the side that is verified, None once it is gone; `timing.measure` says the rest."""
         self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
-        self._verify, self._intact, self._choose, self._mark = verify, intact, choose, mark
+        self._verify, self._intact, self._alike = verify, intact, alike
+        self._choose, self._mark = choose, mark
         self._chance = random.SystemRandom()
         self._unsettled = 0
         self.evict_s: dict[int, list[float]] = {}
@@ -291,7 +295,7 @@ class Clock:
         """Whether what was to be verified could be, and was right. The reference is asked alike, and believed."""
         assert self._verify is not None
         if side is not self._candidate:
-            with suppress(Unsettled):
+            with suppress(Unsettled, LaidOutAnew):
                 self._kept(side, chosen)
                 side.subject.outputs(list(chosen))
             self._intact(side, [of.slot for of in chosen.values()])
@@ -299,7 +303,10 @@ class Clock:
         try:
             self._kept(side, chosen)
             self._verify(side.subject, chosen, seed)
-        except Unsettled:
+        except (Unsettled, LaidOutAnew) as failed:
+            self._alike(chosen)
+            if isinstance(failed, LaidOutAnew):
+                raise
             return self._unsettled_round()
         return True
 

@@ -12,6 +12,8 @@ import torch
 from harness.judge.correctness import Agreement, Expected, compare
 from harness.judge.tensors import leaves, mapped
 
+FAR_ABOVE = 4.0
+"""Of what the largest element of an input is: the mean of it and of any row lies beyond all elements."""
 Taken = slice | list[int]
 """Which rows, and how often each."""
 
@@ -102,6 +104,32 @@ def alone_as_among_others(as_written: Callable[[list[Any]], Any], inputs: Any, l
             if isinstance(compare(alone, Expected(like=some, exact=some)), Agreement):
                 return rows
     return None
+
+
+def stays_beside_others(
+    as_written: Callable[[list[Any]], Any], rows: Rows, inputs: Sequence[Any], like: Any, row: int
+) -> bool:
+    """Whether a row comes out as it does among all others beside one that is far above them, far below, or zero.
+
+    A threshold that all rows share may show in nothing else: copies of a row, of a similar mean, leave each of its
+    elements on the side of it that it is on.
+    """
+    some = of_outputs(like, [row])
+    for far in (FAR_ABOVE, -FAR_ABOVE, 0.0):
+        found = as_written(_beside(rows, inputs, row, far))
+        alone = None if found is None else compare(of_outputs(found, [0]), Expected(like=some, exact=some))
+        if not isinstance(alone, Agreement):
+            return False
+    return True
+
+
+def _beside(rows: Rows, inputs: Sequence[Any], row: int, far: float) -> list[Any]:
+    """Inputs of a row and of another, whose real values all lie so many times as far from 0 as any of the input's."""
+    two = rows.of(inputs, [row, row])
+    for place in rows.places:
+        if two[place].is_floating_point():
+            two[place][1] = far * float(inputs[place].abs().nan_to_num(0.0, 0.0, 0.0).max())
+    return two
 
 
 def _rows_of(value: Any) -> int:

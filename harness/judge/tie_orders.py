@@ -138,33 +138,34 @@ def _rank(number: int, operator: int, value: torch.Tensor) -> torch.Tensor:
 class Shown:
     """An output that shows what an operator named: the flat places of its indices that the output holds, in order.
 
-    `choice` is what it named in one order of ties, without the indices. An output of another shape than `like`, as one
-    that goes by the contents may have in another call, shows nothing.
+    `choice` is what it named in one order of ties, its indices without contents. An output of another shape than
+    `like`, as one that goes by the contents may have in another call, shows nothing.
     """
 
     output: int
     operator: int
-    shape: torch.Size
     places: torch.Tensor
     choice: Choice
     like: torch.Size
 
-    def said_by(self, said: Sequence[Told | None]) -> Told | None:
-        """What the candidate says there; None where that shows nothing."""
-        mine = said[self.output]
-        return mine if mine is not None and mine.shape == self.like else None
-
 
 def shown(runs: Sequence[Run], said: Sequence[Told | None]) -> list[Shown]:
     """The outputs that are an operator's indices, or a part of them, in all these orders."""
-    found = []
-    for place, one in enumerate(said):
-        for operator, choice in _in_all(runs):
-            places = None if one is None else _places(runs, place, operator)
-            if one is not None and places is not None:
-                alone = replace(choice, indices=choice.indices.new_empty(0))
-                found.append(Shown(place, operator, choice.indices.shape, places, alone, one.shape))
-    return found
+    return [
+        Shown(place, operator, places, replace(choice, indices=choice.indices.to("meta")), one.shape)
+        for place, one in enumerate(said)
+        if one is not None
+        for operator, choice in _in_all(runs)
+        if (places := _places(runs, place, operator)) is not None
+    ]
+
+
+def _showing(which: Sequence[Shown], said: Sequence[Told | None]) -> Iterator[tuple[Shown, Told]]:
+    """Those of a candidate's outputs that show something, with what it says there."""
+    for one in which:
+        mine = said[one.output]
+        if mine is not None and mine.shape == one.like:
+            yield one, mine
 
 
 def _places(runs: Sequence[Run], output: int, operator: int) -> torch.Tensor | None:
@@ -190,26 +191,21 @@ def _parts(choice: Choice, count: int) -> Iterator[torch.Tensor]:
 def named(which: Sequence[Shown], said: Sequence[Told | None]) -> dict[int, torch.Tensor]:
     """What a candidate's outputs name, by the operator's number."""
     found: dict[int, torch.Tensor] = {}
-    for one in which:
-        mine = one.said_by(said)
-        if mine is not None:
-            indices = found.setdefault(one.operator, torch.full(one.shape, -1, device=mine.values.device))
-            indices.view(-1)[mine.at(one.places)] = mine.values.long()
+    for one, mine in _showing(which, said):
+        none = torch.full(one.choice.indices.shape, -1, device=mine.values.device)
+        found.setdefault(one.operator, none).view(-1)[mine.at(one.places)] = mine.values.long()
     return found
 
 
 def cannot_be(which: Sequence[Shown], said: Sequence[Told | None]) -> bool:
     """Whether a candidate's outputs name what is no element, or an element twice where an operator names each once."""
-    for one in which:
-        mine = one.said_by(said)
-        if mine is not None:
-            values = mine.values.long()
-            if bool(((values < 0) | (values >= one.choice.shape[one.choice.dim])).any()):
-                return True
-            ordered = named([one], said)[one.operator].sort(one.choice.dim)[0].movedim(one.choice.dim, -1)
-            twice = (ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)
-            if one.choice.once and bool(twice.any()):
-                return True
+    for one, mine in _showing(which, said):
+        values, dim = mine.values.long(), one.choice.dim
+        none_such = (values < 0) | (values >= one.choice.shape[dim])
+        ordered = named([one], said)[one.operator].sort(dim)[0].movedim(dim, -1)
+        twice = (ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)
+        if bool(none_such.any()) or (one.choice.once and bool(twice.any())):
+            return True
     return False
 
 
@@ -263,13 +259,10 @@ class Agreeing:
         """Go through these orders until all agrees. The first that a row or a place agrees with is kept."""
         for run in runs:
             for operator, choice in enumerate(run.choices):
-                if not self._choices.setdefault(operator, choice).is_alike(choice):
-                    continue
-                indices = choice.indices.reshape(-1)
-                self._note(self._places, operator, indices, self._fitting(run, indices.numel()))
-                fitting = self._fitting(run, math.prod(choice.shape[: choice.dim]))
-                if fitting is not None:
-                    self._note(self._rows, operator, torch.full_like(fitting, run.order, dtype=torch.int64), fitting)
+                if self._choices.setdefault(operator, choice).is_alike(choice):
+                    indices, rows = choice.indices.reshape(-1), math.prod(choice.shape[: choice.dim])
+                    self._note(self._places, operator, indices, self._fitting(run, indices.numel()))
+                    self._note(self._rows, operator, run.order, self._fitting(run, rows))
             kept = [*self._rows.values(), *self._places.values()]
             if kept and all(bool((one >= 0).all()) for one in kept):
                 return
@@ -285,9 +278,9 @@ class Agreeing:
         return found
 
     @staticmethod
-    def _note(kept: dict[int, torch.Tensor], operator: int, value: torch.Tensor, fitting: torch.Tensor | None) -> None:
+    def _note(kept: dict[int, torch.Tensor], operator: int, value: Any, fitting: torch.Tensor | None) -> None:
         if fitting is not None:
-            before = kept.get(operator, torch.full_like(value, -1))
+            before = kept.get(operator, torch.full_like(fitting, -1, dtype=torch.int64))
             kept[operator] = torch.where((before < 0) & fitting, value, before)
 
     @property

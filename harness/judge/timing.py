@@ -40,7 +40,7 @@ from harness.judge.round_figures import (
     stated_of,
     timing_of,
 )
-from harness.judge.rounds import Clock, Device, Draw, Mark, Side, Verify
+from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
 from harness.judge.statistics import FEW_RESAMPLES, median
 from harness.schema.record import Interval, Timing, TraceWhen
 
@@ -143,6 +143,7 @@ def measure(
     tight: bool = False,
     verify: Verify | None = None,
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
+    alike: Alike = lambda written: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
     mark: Mark = lambda side, written: frozenset(),
     proceed: Callable[[], None] = lambda: None,
@@ -152,12 +153,14 @@ def measure(
     `draw` makes the contents of a round of a kind: `base`, or one of `kinds`, which half of the rounds have where
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
-    `intact` is asked about slots that the reference saw.
+    `intact` is asked about slots that the reference saw, `alike` about calls whose outputs lie otherwise than before.
     `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
     no caller waits for the rest. Raises `SubjectFailed` where a subject fails.
     """
     with device.awake():
-        clock = Clock(candidate, base, draw, device, verify=verify, intact=intact, choose=choose, mark=mark)
+        clock = Clock(
+            candidate, base, draw, device, verify=verify, intact=intact, alike=alike, choose=choose, mark=mark
+        )
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()
         turns.split()

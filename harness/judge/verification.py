@@ -12,7 +12,8 @@ from harness.judge.comparison import Comparison
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Given, InputSets
 from harness.judge.oracle import reference_must_run
-from harness.judge.question import Question, require_memory, require_outputs
+from harness.judge.outputs_seen import Form, form_of
+from harness.judge.question import SHAPES_VARY, CannotBeTimed, Question, require_memory, require_outputs
 from harness.judge.rounds import Side, Written
 from harness.judge.snapshot import rare_places
 from harness.judge.subject import Subject
@@ -35,13 +36,15 @@ takes long; as many in the rounds of a quick measurement as in ten. The others t
 class Verification:
     """Holds calls of the rounds of one measurement against the reference.
 
-    `sets` are those that the candidate sees. `mostly_one_value` says so of its outputs; `least` is the number of rounds
-    after which the measurement may end; `tight`: both sides have no room in memory beside each other.
+    `sets` are those that the candidate sees. `form` is that of all outputs in trials; `mostly_one_value` says so of
+    them; `least` is the number of rounds after which the measurement may end; `tight`: both sides have no room in
+    memory beside each other.
     """
 
     comparison: Comparison
     weights: Weights
     sets: InputSets
+    form: Form | None = None
     mostly_one_value: bool = False
     least: int = MIN_ROUNDS
     tight: bool = False
@@ -74,7 +77,8 @@ class Verification:
     def verify(self, subject: Subject, written: dict[int, Written], seed: int) -> None:
         """Hold these calls of a round, which ran under that seed, against the reference.
 
-        Raises WrongAnswer, SubjectFailed, and CannotBeTimed where there is no time left for doubts.
+        Raises WrongAnswer, SubjectFailed, and CannotBeTimed where there is no time left for doubts, or where the
+        reference's outputs have another form than in trials.
         """
         oracle, calls = self.weights.oracle, list(written)
         left = self._left_in(written) if oracle.changes_inputs else {}
@@ -92,6 +96,7 @@ class Verification:
             inputs = given.inputs()
             before = call if oracle.random else 0
             expected = reference_must_run(oracle, inputs, seed=seed, calls_before=before, quick=True)
+            self._require_form(expected.like)
             expected = self.comparison.known_error.beside(expected, of.kind)
             if call in left:
                 self.comparison.hold_left(left.pop(call), expected, question)
@@ -101,6 +106,20 @@ class Verification:
             self.comparison.let_go(question)
             of.contents.forget()
             del expected, inputs
+
+    def require_forms(self, written: dict[int, Written]) -> None:
+        """Raise CannotBeTimed where the reference's outputs of one of these calls have another form than in trials.
+
+        Asked where outputs of a subject lie otherwise than was known: it may have had to lay them out so.
+        """
+        for of in written.values():
+            inputs = Given(of.contents, self.sets, of.slot).inputs()
+            self._require_form(reference_must_run(self.weights.oracle, inputs, quick=True).like)
+            of.contents.forget()
+
+    def _require_form(self, output: Any) -> None:
+        if self.form is not None and form_of(output) != self.form:
+            raise CannotBeTimed(SHAPES_VARY)
 
     def doubted(self, calls: list[int]) -> set[int]:
         """Those of the verified calls that are asked how rounding moves them, if they are out of tolerance."""

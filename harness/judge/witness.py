@@ -5,7 +5,8 @@ answered by one element that no sample explains. So the clear cases are told bef
 
 - One row. Where rows do not mix the reference is asked about the row of the worst element alone, by some copies of it.
 - One element. Where they do mix, and few elements are out of tolerance, the whole is asked, and that element looked at.
-- Most elements. Where many are out of tolerance the first sample is looked at, at random places.
+- Most elements. Where many are out of tolerance the first sample is looked at, at random places, and two opposite ones
+  of many units: all elements of a row, or of the whole, may go by one sum that tips over.
 
 Nothing is called right here, and what is called wrong would be in the end. An element is out of tolerance in the full
 comparison too, and not explained there, if its error is beyond all of these:
@@ -21,8 +22,8 @@ and samples are taken in opposite pairs: of an element near a jump one of the tw
 all pairs is by chance less than the few units that an honest kernel is off by. Where it is off by two that is about
 once in 10^4 if all copies share one noise, and hardly ever else; samples of the full comparison miss it more often.
 That rows do not mix is told by copies of one: what is shared out, counted or normalised among rows comes out otherwise
-for them. Most elements are out of reach by eight times what the second sample, of a quarter as many units, is expected
-to allow.
+for them. A threshold that all rows share shows where a row lies beside one far above, far below, or of zeros. Most
+elements are out of reach by eight times what the second sample, of a quarter as many units, is expected to allow.
 """
 
 import itertools
@@ -48,8 +49,7 @@ ROUNDED = 0.25
 """So much of a row has to be rounded in float32: signs, indices and whole numbers come out alike by chance where rows
 mix, and tell nothing of that."""
 PLACES, ALMOST_ALL = 1 << 16, 0.75
-"""At so many random places most elements are told: this share of those out of tolerance has to be beyond the first
-sample, where the full comparison ends once half of them is."""
+"""At so many random places most elements are told: of those out of tolerance this share has to be beyond any sample."""
 
 
 def is_wrong_by_a_row(output: Any, expected: Expected, question: Question, found: Disagreement) -> bool:
@@ -93,14 +93,23 @@ def is_wrong_by_most(output: Any, expected: Expected, otherwise: Otherwise, foun
         return False
     exact = expected.exact if otherwise.exact is None else otherwise.exact
     at = some_places(leaves(expected.like)[witness.place], PLACES)
-    got, like, right, other = (
-        at_places(leaves(value)[witness.place].detach().to(at.device), at).double()
-        for value in (output, expected.like, exact, otherwise.first.outputs)
-    )
+
+    def told(value: Any) -> torch.Tensor:
+        return at_places(leaves(value)[witness.place].detach().to(at.device), at).double()
+
+    got, like, right = map(told, (output, expected.like, exact))
     base = _base(expected, witness, at_most=expected.exact is expected.like, of=right)
-    reach = torch.maximum((like - right).abs(), (other - right).abs()) * NEAR_REACH
-    beyond = ((got - right).abs() > base + reach) | (~got.isfinite() & right.isfinite() & reach.isfinite())
-    return float(beyond.double().mean()) > ALMOST_ALL * found.mismatch.mismatched / found.mismatch.elements
+    reach = (like - right).abs() * NEAR_REACH
+    least = ALMOST_ALL * found.mismatch.mismatched / found.mismatch.elements
+    far = (otherwise.sample(*pair) for pair in itertools.islice(_pairs(), 2, 4))
+    for sample in itertools.chain((otherwise.first,), far):
+        if sample is not None:
+            factor = NEAR_REACH if abs(sample.units) <= NEAREST_FAR else FAR_REACH
+            reach = torch.maximum(reach, (told(sample.outputs) - right).abs() * factor)
+        beyond = ((got - right).abs() > base + reach) | (~got.isfinite() & right.isfinite() & reach.isfinite())
+        if float(beyond.double().mean()) <= least:
+            return False
+    return True
 
 
 def _pairs() -> Iterable[tuple[float, int]]:

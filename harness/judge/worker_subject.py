@@ -18,7 +18,7 @@ import torch
 from harness.backends.hardware import Hardware
 from harness.errors import SandboxError
 from harness.judge.deadlines import Deadlines
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
 from harness.judge.opened_memory import OpenedMemory
@@ -539,21 +539,19 @@ class WorkerSubject:
                 leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
             ):
                 raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            if _extents(output) != self._done.extents[call]:
+            extents, lie = _extents(output), _parts(output)
+            if extents != self._done.extents[call]:
                 raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
             if digest_of_plain(output) != self._done.plain[call]:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
-            in_parts = self._spoilt_in_parts.get(self._done.extents[call])
-            if in_parts is not None and in_parts != _parts(output):
-                raise SubjectFailed("protocol", "described outputs that lie otherwise than when they were overwritten")
-        for output in answer.outputs:
+            if self._spoilt_in_parts.get(extents, lie) != lie:
+                raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
             self._remember(tuple(tensors(output)))
-            self._remember_parts(output)
+            self._remember_parts(extents, lie)
         return answer
 
-    def _remember_parts(self, output: Value) -> None:
+    def _remember_parts(self, extents: tuple[int, ...], lie: _Lie) -> None:
         """How outputs lie that are far apart in memory: the newest ways, by how far they reach."""
-        extents, lie = _extents(output), _parts(output)
         self._parts.pop(extents, None)
         if lie != tuple(((0, size),) if size else () for size in extents):
             self._parts[extents] = lie
@@ -666,7 +664,7 @@ class WorkerSubject:
         whole = [one for one in fitting if one is not None]
         found = max(whole, key=lambda one: one.data.numel(), default=None)
         if found is None:
-            raise SubjectFailed("protocol", "an output could not be read, or lay otherwise, when the clock stopped")
+            raise LaidOutAnew("an output could not be read, or lay otherwise, when the clock stopped")
         if source is None and found.source.mapped is not None and not self._apart:
             raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
         if source is not None:  # seen where it lies, so that it shows what it is: an input

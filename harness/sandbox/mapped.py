@@ -71,6 +71,7 @@ def _look_through(pid: int, found: Mapped) -> None:
         maps = read_bytes(f"/proc/{pid}/maps", MOST_TEXT_BYTES - found.text_bytes)
     except _GONE:  # one that has closed itself to us shows in its descriptors
         return
+    untold = set()
     found.mappings += maps.count(b"\n")
     found.text_bytes += len(maps)
     for line in _lines().finditer(maps):
@@ -82,10 +83,23 @@ def _look_through(pid: int, found: Mapped) -> None:
             return
         size = _bytes_of(f"/proc/{pid}/map_files/{start:x}-{end:x}", inode)
         if size is None:
+            untold |= {inode} - found.reach.keys()
             found.reach[inode] = max(found.reach.get(inode, 0), offset + end - start)
         else:
             found.known[inode] = size
             found.reach.pop(inode, None)
+    if untold and _has_ended(pid):  # nothing is told of what it mapped, and it holds nothing any more
+        for inode in untold:
+            found.reach.pop(inode, None)
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return not read_bytes(f"/proc/{pid}/maps", 0)
+    except PermissionError:
+        return False
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def _bytes_of(link: str, inode: int) -> int | None:

@@ -28,8 +28,8 @@ class Audit(Frozen):
     as torch.utils.flop_counter counts them. `random`: equal inputs give other outputs under another seed. `fixed`: what
     `get_inputs` draws is the same each time; `fixed_integers`: places of inputs of whole numbers that are, and are in
     no order, so that they may be put in another; `fixed_floats`: places of inputs with floating or complex values that
-    are. `unstable` is the share of an output that rounding alone moves by
-    half of its size or more. `own_errors` are those of kinds of which no trial can afford float64.
+    are. `unstable` is the share of an output that rounding alone moves by half of its size or more. `shapes_vary`: the
+    outputs of two draws have other shapes. `own_errors` are those of kinds of which no trial can afford float64.
     """
 
     findings: tuple[Flag, ...] = ()
@@ -44,6 +44,7 @@ class Audit(Frozen):
     call_s: float = 0.0
     construct_s: float = 0.0
     unstable: float = 0.0
+    shapes_vary: bool = False
     own_errors: tuple[OwnError, ...] = ()
 
     @property

@@ -5,16 +5,27 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+def encodable(text: str) -> str:
+    """`text` with what UTF-8 cannot say (a file name of stray bytes holds such characters) written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+Name = Annotated[str, BeforeValidator(lambda value: encodable(value) if isinstance(value, str) else value)]
+"""What a person, a file or a folder is called, made `encodable`: a record holds it, and so does JSON."""
 MOST_SAID = 4_000
 """Characters of one sentence that a record keeps. What a candidate has said may quote megabytes of its text."""
 
 
 def _cut(value: object) -> object:
-    return f"{value[:MOST_SAID]} …" if isinstance(value, str) and len(value) > MOST_SAID + 2 else value
+    if not isinstance(value, str):
+        return value
+    return encodable(value if len(value) <= MOST_SAID + 2 else f"{value[:MOST_SAID]} …")
 
 
 Said = Annotated[str, BeforeValidator(_cut)]
-"""A sentence about a candidate, cut after `MOST_SAID` characters: records and frames are bounded."""
+"""A sentence about a candidate, `encodable` and cut after `MOST_SAID` characters: records and frames are bounded."""
 MOST_NOTES = 40
 """Sentences of a list of them that a record keeps. A source has as many as it likes put down."""
 

@@ -19,6 +19,7 @@ JudgeFlag = Literal[
     "device-events-disagree",
     "work-outside-the-clock",
     "copied-memory",
+    "not-timed",
 ]
 """What the judge doubts (`harness.judge.doubts`). A setting may let any of them reject a correct candidate. What
 screening finds is not among them: it explains, and decides nothing."""

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Sha256
+from harness.schema.base import Frozen, Name, Sha256
 
 Precision = Literal["fp32", "fp16", "bf16"]
 
@@ -30,8 +30,8 @@ class Problem(Frozen):
     `name` the file's name without `.py` ("19_ReLU").
     """
 
-    set: str
-    name: str
+    set: Name
+    name: Name
     sha256: Sha256
     source: str
     format: str = "kernelbench"
@@ -44,8 +44,8 @@ class Problem(Frozen):
 class ProblemRef(Frozen):
     """A problem as the record names it."""
 
-    set: str
-    name: str
+    set: Name
+    name: Name
     sha256: Sha256
     workload: Workload = Workload()
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness.schema.base import Frozen, Sha256, Whole
+from harness.schema.base import Frozen, Name, Sha256, Whole
 
 ExtractPolicy = Literal["last", "first", "strict"]
 LanguageName = Annotated[str, Field(pattern=r"^[a-z0-9+]{1,32}$")]
@@ -49,12 +49,12 @@ class Submission(Frozen):
     caller says it. For the rest see `SubmissionRef`.
     """
 
-    path: str
+    path: Name
     sha256: Sha256
     text: str
-    problem: str | None = None
+    problem: Name | None = None
     sample: Whole = 0
-    model: str = ""
+    model: Name = ""
     turn: Whole | None = None
     parent: Sha256 | None = None
     prompt_tokens: Whole | None = None
@@ -72,11 +72,11 @@ class SubmissionRef(Frozen):
     hash of the answer that its verdict was sent back for. Tokens are the server's own count for this answer alone.
     """
 
-    path: str
+    path: Name
     sha256: Sha256
     extraction: Extraction | None = None
     sample: Whole = 0
-    model: str = ""
+    model: Name = ""
     turn: Whole | None = None
     parent: Sha256 | None = None
     prompt_tokens: Whole | None = None

@@ -139,7 +139,7 @@ class Infrastructure(Frozen):
     """Our fault or the machine's. Never a score; a batch tries it again."""
 
     kind: Literal["infrastructure"] = "infrastructure"
-    detail: str
+    detail: Said
 
 
 Verdict = Annotated[Correct | Wrong | Failed | Rejected | Infrastructure, Field(discriminator="kind")]

@@ -24,7 +24,7 @@ class Key(NamedTuple):
     @classmethod
     def asked(cls, problem_title: str, submission: SubmissionRef) -> "Key":
         """The key that the record of this submission to this problem will have."""
-        return cls(encodable(problem_title), encodable(submission.path), submission.sample, encodable(submission.model))
+        return cls(problem_title, submission.path, submission.sample, submission.model)
 
     @property
     def slug(self) -> str:
@@ -32,8 +32,3 @@ class Key(NamedTuple):
         readable = re.sub(r"[^A-Za-z0-9]+", "-", f"{self.problem}-{self.submission}").strip("-")
         digest = hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()
         return f"{readable[-_SLUG_CHARACTERS:].strip('-')}-{digest[:12]}"
-
-
-def encodable(text: str) -> str:
-    """`text` with what UTF-8 cannot say (a file name of stray bytes holds such characters) written as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

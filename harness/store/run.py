@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from harness.errors import InputError, StoreError
 from harness.schema import Record
+from harness.schema.base import encodable
 from harness.shipped import shipped
 from harness.store.files import (
     append_durably,
@@ -29,7 +30,7 @@ from harness.store.files import (
     whole_file,
     write_atomically,
 )
-from harness.store.key import Key, encodable
+from harness.store.key import Key
 from harness.store.lines import MOST_LINE_BYTES, is_whole, newer_version, set_aside, start_of_line
 from harness.store.manifest import MANIFEST_VERSION, Manifest
 
@@ -79,7 +80,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.folder.resolve().name
+        return encodable(self.folder.resolve().name)
 
     @property
     def record_files(self) -> list[Path]:

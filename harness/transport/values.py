@@ -122,7 +122,7 @@ def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
     kind = type(value)
     if kind is torch.Tensor or kind is torch.nn.Parameter:
         return tensor(value)
-    if value is None or kind in (bool, int, str):
+    if value is None or kind in (bool, int) or (kind is str and _has_form(value)):
         return ScalarValue(value=value)
     if kind is float:
         return FloatValue(value=value.hex())
@@ -130,14 +130,25 @@ def encode(value: Any, tensor: Callable[[Any], TensorValue]) -> Value:
         return SequenceValue(kind="list", items=tuple(encode(item, tensor) for item in value))
     if isinstance(value, tuple):  # named tuples such as torch.max's are tuples to everyone
         return SequenceValue(kind="tuple", items=tuple(encode(item, tensor) for item in value))
-    if isinstance(value, dict) and all(type(key) is str for key in value):
+    if isinstance(value, dict) and all(type(key) is str and _has_form(key) for key in value):
         encoded = {key: encode(value[key], tensor) for key in sorted(value)}
         return MappingValue(items={key: encoded[key] for key in value})
     if kind is torch.dtype:
         return NamedValue(kind="dtype", name=str(value).removeprefix("torch."))
     if kind is torch.device:
         return NamedValue(kind="device", name=str(value))
+    texts = value if isinstance(value, dict) else (value,)
+    if any(type(text) is str and not _has_form(text) for text in texts):
+        return OpaqueValue(type="text with a half of a character (a lone surrogate)")
     return OpaqueValue(type=f"{kind.__module__}.{kind.__qualname__}")
+
+
+def _has_form(text: str) -> bool:
+    """Whether a text can be said in UTF-8, and so in JSON."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def decode(value: Value, tensor: Callable[[TensorValue], Any]) -> Any:

@@ -20,6 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import torch
 
 from harness.errors import ProtocolError
+from harness.schema.base import encodable
 from harness.schema.build import Artifact, BuildRequest
 from harness.transport import Channel, Closed
 from harness.transport.configurations import restored
@@ -549,8 +550,8 @@ def _raise(during: Any, error: BaseException) -> NoReturn:
             during=during,
             kind=_kind(error),
             type=type(error).__name__[:1_000],
-            message=str(error)[:100_000],
-            traceback=text[-100_000:],
+            message=encodable(str(error))[:100_000],
+            traceback=encodable(text)[-100_000:],
             failure=error.failure if isinstance(error, capture.BuildFailed) else None,
         )
     ) from None

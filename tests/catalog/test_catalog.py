@@ -65,6 +65,14 @@ def test_a_file_of_no_catalogue_is_a_problem_without_a_set(folder: Path, tmp_pat
     assert read_problem(tmp_path / "mine.py") == problem
 
 
+def test_a_problem_in_files_of_stray_bytes_is_found_by_these_and_by_a_records_name(folder: Path) -> None:
+    write(folder, "level3/1_Text.py", os.fsdecode(b"s\xff/1_\xfe.py"), text=f"import torch\n{PROBLEM}")
+    catalog = open_catalog(folder)
+    for name in (os.fsdecode(b"s\xff/1_\xfe"), "s\\udcff/1_\\udcfe", os.fsdecode(b"1_\xfe")):
+        assert catalog.named(name).title == "s\\udcff/1_\\udcfe"
+    assert [one.name for one in catalog.only([os.fsdecode(b"s\xff")])] == ["1_\\udcfe"]
+
+
 @pytest.mark.parametrize("name", ["19", "3_Twice"])
 def test_a_name_that_means_several_problems_names_them(folder: Path, name: str) -> None:
     with pytest.raises(ProblemError, match=r"could be level1/.+ or level2/.+; name one"):

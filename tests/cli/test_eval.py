@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -354,6 +355,29 @@ def test_several_are_judged_in_one_session_and_shown_side_by_side(invoke, here):
     assert result.exit_code == 0
     assert "over the reference" in result.stdout
     assert result.stdout.count(" CORRECT ") == 2
+
+
+def test_files_whose_names_differ_in_stray_bytes_have_records_of_their_own(invoke, here):
+    os.mkdir(b"\xfd")
+    names = [b"right\xff.py", b"right\xfe.py", b"\xfd/right.py"]
+    for name in names:
+        shutil.copy("right.py", name)
+    problem = os.fsdecode(b"\xfd/relu\xfc.py")
+    shutil.copy("problems/level1/19_ReLU.py", problem)
+    asked = (*map(os.fsdecode, names), "--problem", problem, *UNTIMED, "--run", os.fsdecode(b"run\xfb"))
+    result = invoke("eval", *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = ["right\\udcff.py", "right\\udcfe.py", "\\udcfd/right.py"]
+    records = json.loads(result.stdout)
+    assert [each["submission"]["path"] for each in records] == told
+    assert {each["problem"]["name"] for each in records} == {"relu\\udcfc"}
+    assert invoke("eval", *asked).stdout.count("right\\udcff.py") > 0
+    for shown in ("table", "csv", "json"):
+        result = invoke("leaderboard", os.fsdecode(b"runs/run\xfb"), "--format", shown)
+        assert result.exit_code == 0, result.stderr
+    kept = open_run(os.fsdecode(b"run\xfb"))
+    assert sorted(each.submission.path for each in kept.records()) == sorted(told)
+    assert len(list((kept.folder / "artifacts").iterdir())) == 3
 
 
 def test_two_that_are_compared_are_compared_with_each_other(invoke, here):

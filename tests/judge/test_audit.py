@@ -124,6 +124,26 @@ def test_an_input_that_has_no_form_on_the_wire_is_the_problems_fault():
         audit(load_problem("p", source, device=torch.device("cpu")))
 
 
+@pytest.mark.parametrize("text", ["'\\udcff'", "{'\\ud800': 1}", "[('a', '\\udcff')]"])
+def test_a_text_with_a_half_of_a_character_is_the_problems_fault(text):
+    given = PROBLEM.replace("{forward}", "y").replace("    return [torch", f"    return [{text}, torch")
+    with pytest.raises(ProblemError, match="get_inputs gives text with a half of a character"):
+        audit(load_problem("p", given, device=torch.device("cpu")))
+    given = PROBLEM.replace("{forward}", "y").replace("__init__(self)", "__init__(self, name)")
+    with pytest.raises(ProblemError, match="get_init_inputs gives text with a half of a character"):
+        audit(load_problem("p", given.replace("    return []", f"    return [{text}]"), device=torch.device("cpu")))
+    with pytest.raises(ProblemError, match="the reference returns text with a half of a character"):
+        audited(text)
+
+
+def test_contents_that_decide_on_shapes_are_found_and_what_follows_from_it():
+    found = audited("[y.new_ones(int(one * 4096)) for one in x[0, :2]]")  # alike in two draws with probability 6e-8
+    assert found.shapes_vary
+    [finding] = [one for one in found.findings if one.rule == "shapes-vary"]
+    assert "nothing is timed" in finding.detail
+    assert not audited("self.linear(x) + y").shapes_vary
+
+
 def test_an_output_without_tensors_is_audited_too():
     assert rules("[(self.linear(x) + y).sum().item(), None, 'text', {'a': (1, True)}]") == []
     assert "degenerate" in rules("[self.linear(x).sum().item() * 0.0, 3]")

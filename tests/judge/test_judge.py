@@ -5,6 +5,7 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.failure import SubjectFailed
+from harness.judge.question import SHAPES_VARY
 from harness.judge.subject import Opaque
 from harness.judge.timing import ALONE_ROUNDS
 
@@ -430,6 +431,38 @@ def test_inputs_that_never_change_are_not_what_is_timed(judge_function):
 
     judge_function(CONSTANT, forward, timed=True)
     assert len(seen) > 12  # six trials see other values too
+
+
+POSITIVE = RELU.replace("torch.relu(x)", "torch.nonzero(x > 0.5)")
+"""Contents decide on the shape of the output, nominal ones too."""
+NEGATIVE = RELU.replace("torch.relu(x)", "torch.nonzero(x < 0)")
+"""As those of some kinds do alone."""
+
+
+@pytest.mark.parametrize(
+    ("source", "forward"),
+    [
+        (POSITIVE, lambda x: torch.stack(torch.where(x > 0.5), 1)),
+        (NEGATIVE, lambda x: torch.stack(torch.where(x < 0), 1)),
+    ],
+)
+def test_where_contents_decide_on_shapes_a_right_answer_is_correct_and_has_no_time(judge_function, source, forward):
+    finding = judge_function(source, forward, timed=True)
+    assert (finding.verdict.kind, finding.timing, finding.untimed) == ("correct", None, SHAPES_VARY)
+    assert judge_function(source, lambda x: forward(x)[:-1], timed=True).verdict.kind == "wrong"
+    assert judge_function(source, forward).untimed == ""
+
+
+def test_shapes_that_no_trial_shows_to_vary_leave_no_time_once_a_verified_call_does(judge_function, monkeypatch):
+    monkeypatch.setattr("harness.judge.judge._require_timable", lambda contents, seen: None)
+    finding = judge_function(POSITIVE, lambda x: torch.stack(torch.where(x > 0.5), 1), timed=True)
+    assert (finding.verdict.kind, finding.timing, finding.untimed) == ("correct", None, SHAPES_VARY)
+
+
+def test_a_candidate_whose_shapes_alone_vary_is_timed_as_ever_and_wrong(judge_function):
+    calls = iter(range(1_000_000))
+    verdict = judge_function(RELU, lambda x: torch.relu(x)[int(next(calls) > 40) :], timed=True).verdict
+    assert (verdict.kind, verdict.reason, verdict.trial) == ("wrong", "shape", "timed")
 
 
 GROUPED = """

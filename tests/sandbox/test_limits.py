@@ -367,6 +367,16 @@ time.sleep(1.6)  # files in memory are looked at once a second
     assert (ran.exit.cause, ran.exit.code) == ("exited", 0)
 
 
+@pytest.mark.parametrize(("later", "reach"), [(b"", {}), (b"7f0000100000-7f0040100000", {77: 1 << 30})])
+def test_what_a_process_maps_that_ends_while_it_is_looked_at_counts_nothing(monkeypatch, later: bytes, reach) -> None:
+    """The kernel tells nothing of a file behind a mapping that has gone; one that was moved meanwhile still counts."""
+    device = mapped.memory_device()
+    rest = b" rw-s 00000000 %02x:%02x 77 /dev/zero (deleted)\n" % (os.major(device), os.minor(device))
+    maps = iter([b"7f0000000000-7f0040000000" + rest, later + rest if later else later])
+    monkeypatch.setattr(mapped, "read_bytes", lambda place, most: next(maps))
+    assert mapped.behind_mappings([1 << 30]).reach == reach
+
+
 LEADERLESS = """
 import ctypes, mmap, os, threading, time
 threading.stack_size(1 << 16)

@@ -84,7 +84,7 @@ class Lazy(torch.Tensor):
     """A tensor that would compute when it is looked at."""
 
 
-@pytest.mark.parametrize("value", [object(), torch.zeros(2).as_subclass(Lazy), {1: 2}, {3, 4}])
+@pytest.mark.parametrize("value", [object(), torch.zeros(2).as_subclass(Lazy), {1: 2}, {3, 4}, "\udcff", {"\ud800": 1}])
 def test_what_has_no_form_is_only_named(value):
     encoded = encode(value, no_tensor)
     assert isinstance(encoded, OpaqueValue)
