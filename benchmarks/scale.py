@@ -3,10 +3,9 @@
     python benchmarks/scale.py --gpus 1 2 4 -o benchmarks/results/scale-h100.json
 
 For each count a batch on so many GPUs of as many submissions a GPU, all of them different, made as those of
-`throughput.py`, each from a cache that holds the slim library and one build. The one on one GPU is taken twice: the
-submissions that it has are among those of every other count too, so that what is timed there beside others was timed
-alone twice. A time has moved where the two intervals of its speed-up do not overlap. Needs as many GPUs as the largest
-count. FILE is written after each batch.
+`throughput.py`, each from a cache that holds the slim library and one build. The submissions of the one on one GPU are
+among those of every other, where they are timed beside neighbours: a time has moved where the two intervals of its
+speed-up do not overlap. Needs as many GPUs as the largest count. FILE is written after each batch.
 """
 
 import argparse
@@ -48,14 +47,16 @@ def measured(counts: Sequence[int], submissions: int) -> Iterator[dict[str, Any]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         warm = prepared(work)
-        alone = batch(work, 1, submissions, warm, "once-more")
+        alone: Timings = {}
         for count in counts:
-            records = batch(work, count, submissions, warm, "all")
+            records = batch(work, count, submissions, warm)
             found["environment"] = records[0]["environment"]
             found["rates"][count] = rate(records)
             first = found["rates"][counts[0]]["per_hour"]
             found["times the rate of one"][count] = found["rates"][count]["per_hour"] / first
-            found["beside others"][count] = moved(timings(alone), timings(records))
+            if alone:
+                found["beside others"][count] = moved(alone, timings(records))
+            alone = alone or timings(records)
             yield found
 
 
@@ -68,9 +69,9 @@ def prepared(work: Path) -> Path:
     return work / "warm"
 
 
-def batch(work: Path, count: int, submissions: int, warm: Path, name: str) -> list[dict[str, Any]]:
+def batch(work: Path, count: int, submissions: int, warm: Path) -> list[dict[str, Any]]:
     """The records of a batch on the first `count` GPUs, each with the seconds of the whole as `batch_s`."""
-    folder, cache, run = (work / f"{what}-{name}-{count}" for what in ("answers", "cache", "run"))
+    folder, cache, run = (work / f"{what}-{count}" for what in ("answers", "cache", "run"))
     folder.mkdir()
     total = submissions * count
     write_submissions(folder, distinct=total, total=total)
