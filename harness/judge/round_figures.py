@@ -131,9 +131,11 @@ def timing_of(
     singles: tuple[Samples, Samples] | None,
     *,
     slowed: float = 1.0,
+    unsure_s: float = 0.0,
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
+    `unsure_s` is by how much the hand-over may be off.
     `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. Where
     the reference's device events span less there than its calls take in rounds, as where launches wait for a host that
     is busy with others, they say what its call takes. What the candidate works longer than the reference around its
@@ -161,7 +163,7 @@ def timing_of(
     elif single is not None and mine.device_ms and single.high < speedup.low:  # what single calls leave open at most
         cap = single.high
         speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
-    found = with_repeatability(speedup, median(mine_ms), median(theirs_ms))
+    found = with_repeatability(speedup, median(mine_ms), median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
         candidate_ms=median(mine_ms),
         reference_ms=median(theirs_ms),
@@ -170,6 +172,7 @@ def timing_of(
         rounds=len(rounds),
         calls_per_round=count,
         hand_over_ms=hand_over_s * 1e3,
+        hand_over_spread_ms=unsure_s * 1e3,
         candidate_samples_ms=tuple(mine_ms),
         reference_samples_ms=tuple(theirs_ms),
         candidate_device_ms=median(mine.device_ms) if mine.device_ms else None,

@@ -114,11 +114,21 @@ its memory and its code lie. Measured on an H200 by timing PyTorch against itsel
 benchmarks/judge.py."""
 
 
-def with_repeatability(speedup: Interval, candidate_ms: float, reference_ms: float) -> Interval:
-    """The interval with the repeatability of processes added to what the rounds showed, as independent errors add."""
-    between = math.hypot(REPEATABILITY, REPEATABILITY_MS / candidate_ms, REPEATABILITY_MS / reference_ms)
+def with_repeatability(speedup: Interval, candidate_ms: float, reference_ms: float, unsure_ms: float = 0.0) -> Interval:
+    """The interval with the repeatability of processes added to what the rounds showed, as independent errors add.
+
+    So is `unsure_ms`, by which both times may be too long or too short: it moves none of equal ones.
+    """
+    both = unsure_ms * abs(1 / candidate_ms - 1 / reference_ms)
+    between = math.hypot(REPEATABILITY, REPEATABILITY_MS / candidate_ms, REPEATABILITY_MS / reference_ms, both)
     low, high = (math.hypot(abs(end / speedup.value - 1), between) for end in (speedup.low, speedup.high))
     return Interval(value=speedup.value, low=speedup.value * max(0.0, 1 - low), high=speedup.value * (1 + high))
+
+
+def spread(values: Samples) -> float:
+    """The distance between the quartiles."""
+    low, high = np.percentile(np.asarray(values), (25, 75))
+    return float(high - low)
 
 
 def conclusion(speedup: Interval) -> Literal["faster", "slower", "same", "ambiguous"]:

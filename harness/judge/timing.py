@@ -41,7 +41,7 @@ from harness.judge.round_figures import (
     timing_of,
 )
 from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
-from harness.judge.statistics import FEW_RESAMPLES, median
+from harness.judge.statistics import FEW_RESAMPLES, median, spread
 from harness.schema.record import Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
@@ -371,14 +371,8 @@ def beside_and_alone(
     """
     with device.awake():
         clock = Clock(None, base, draw, device)
-        alone = Samples()
         device.settle()  # the driver clears the memory of a process that has ended
-        clock.round(reference, base, None, look=True)
-        for turn in range(max(ALONE_ROUNDS, ROUNDS_OF_A_KIND * len(kinds))):
-            if turn < ALONE_ROUNDS:
-                clock.round(reference, base, alone)
-            if kinds:
-                clock.round(reference, kinds[turn % len(kinds)], alone)
+        alone = _rounds_alone(clock, reference, base, kinds)
         count, timing = reference.sets.count, measured.timing
         longer_s = _longer_s(clock, reference, timing) if alone.device_ms else 0.0
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
@@ -393,9 +387,22 @@ def beside_and_alone(
         mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
         slowed = slowed_by(beside, alone, hand_over_s, count)
     factor = slowed_beyond(slowed, allowed, beside, alone)
-    timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor)
+    beyond_s = [each for of in (measured.theirs, alone) if of.device_ms for each in of.beyond_events_s(count)]
+    unsure_s = spread(beyond_s) if beyond_s else 0.0
+    timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor, unsure_s=unsure_s)
     found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode, "longer_ms": longer_s * 1e3}
     return replace(measured, timing=timing.model_copy(update=found))
+
+
+def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]) -> Samples:
+    alone = Samples()
+    clock.round(reference, base, None, look=True)
+    for turn in range(max(ALONE_ROUNDS, ROUNDS_OF_A_KIND * len(kinds))):
+        if turn < ALONE_ROUNDS:
+            clock.round(reference, base, alone)
+        if kinds:
+            clock.round(reference, kinds[turn % len(kinds)], alone)
+    return alone
 
 
 def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:

@@ -235,6 +235,27 @@ def test_what_a_longer_round_costs_beyond_its_calls_is_not_taken_off_a_shorter_o
     assert min(spans_s) == pytest.approx(4 * min(candidate_s, 1e-3), rel=0.15)
 
 
+def test_an_interval_allows_for_a_hand_over_that_varies_unless_both_sides_take_as_long():
+    narrow = Interval(value=5.0, low=4.99, high=5.01)
+    wide = with_repeatability(narrow, 0.2, 1.0, unsure_ms=0.01)
+    assert (wide.low, wide.high) == pytest.approx((4.8, 5.2), rel=1e-3)
+    same = Interval(value=1.0, low=0.999, high=1.001)
+    assert with_repeatability(same, 0.2, 0.2, unsure_ms=0.01) == with_repeatability(same, 0.2, 0.2)
+
+
+def test_what_a_hand_over_varies_by_is_taken_from_rounds_beside_and_alone():
+    def later(candidate, reference):
+        reference.share_for_waiting = 0.05
+
+    fast = {"change": lambda candidate, reference: setattr(candidate, "call_s", 0.2e-3), "device_ms": (0.2, 1.0)}
+    steady, _ = run(4, alone=lambda candidate, reference: None, **fast)
+    unsteady, _ = run(4, alone=later, **fast)
+    assert steady.timing.hand_over_spread_ms < 0.02
+    assert unsteady.timing.hand_over_spread_ms == pytest.approx(0.2, rel=0.1)
+    widths = [of.timing.speedup.high - of.timing.speedup.low for of in (steady, unsteady)]
+    assert widths[1] > widths[0] + 0.5
+
+
 def test_rounds_of_one_length_need_no_waiting():
     subjects = {}
     run(
