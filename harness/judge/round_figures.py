@@ -149,20 +149,8 @@ def timing_of(
     speedup = median_ratio(theirs_ms, mine_ms)
     single = alone_ms = usual_ms = None
     if singles is not None:
-        usual_ms = min([median(theirs_ms), *([median(singles[1].device_ms)] if singles[1].device_ms else [])])
-        alone_s, single = ratio_by_difference(
-            usual_ms / 1e3,
-            singles[1].round_s,
-            singles[0].round_s,
-            least=SHORTEST_CALL_S,
-            at=25 if mine.device_ms else 50,
-        )
-        alone_ms = alone_s * 1e3
-    if single is not None and not mine.device_ms and single.high * (1 + STEPS_SLACK) < speedup.low:
-        speedup = single
-    elif single is not None and mine.device_ms and single.high < speedup.low:  # what single calls leave open at most
-        cap = single.high
-        speedup = Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+        usual_ms, alone_ms, single = _by_singles(singles, median(theirs_ms))
+        speedup = _capped(speedup, single, on_device=bool(mine.device_ms))
     found = with_repeatability(speedup, median(mine_ms), median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
         candidate_ms=median(mine_ms),
@@ -184,6 +172,25 @@ def timing_of(
         reference_slowed=slowed,
         conditions=conditions(mine.readings, theirs.readings),
     )
+
+
+def _by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[float, float, Interval]:
+    """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that."""
+    mine, theirs = singles
+    usual_ms = min(reference_ms, median(theirs.device_ms)) if theirs.device_ms else reference_ms
+    at = 25 if mine.device_ms else 50
+    alone_s, single = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S, at=at)
+    return usual_ms, alone_s * 1e3, single
+
+
+def _capped(speedup: Interval, single: Interval, *, on_device: bool) -> Interval:
+    """The speed-up where single calls say what they do: on a device no more than they leave open at most."""
+    if not on_device:
+        return single if single.high * (1 + STEPS_SLACK) < speedup.low else speedup
+    if single.high >= speedup.low:
+        return speedup
+    cap = single.high
+    return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
 
 
 def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:
