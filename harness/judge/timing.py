@@ -374,7 +374,8 @@ def beside_and_alone(
         device.settle()  # the driver clears the memory of a process that has ended
         alone = _rounds_alone(clock, reference, base, kinds)
         count, timing = reference.sets.count, measured.timing
-        longer_s = _longer_s(clock, reference, timing) if alone.device_ms else 0.0
+        exact = alone.device_ms and timing.mode == "full"  # a quick one tells bands of a quarter apart
+        longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
     alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
     hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)

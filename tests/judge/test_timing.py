@@ -235,6 +235,19 @@ def test_what_a_longer_round_costs_beyond_its_calls_is_not_taken_off_a_shorter_o
     assert min(spans_s) == pytest.approx(4 * min(candidate_s, 1e-3), rel=0.15)
 
 
+def test_a_quick_measurement_does_not_ask_what_a_longer_round_costs():
+    subjects = {}
+
+    def change(candidate, reference):
+        subjects.update(reference=reference)
+        candidate.call_s = 1.3e-3
+
+    plan = Plan(budget_s=60.0, quick=True)
+    measured, _ = run(4, plan=plan, device_ms=(1.3, 1.0), change=change, alone=lambda candidate, reference: None)
+    assert measured.timing.mode == "quick"
+    assert not subjects["reference"].spans_s
+
+
 def test_an_interval_allows_for_a_hand_over_that_varies_unless_both_sides_take_as_long():
     narrow = Interval(value=5.0, low=4.99, high=5.01)
     wide = with_repeatability(narrow, 0.2, 1.0, unsure_ms=0.01)
