@@ -3,10 +3,8 @@
 Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's failure, and data.
 """
 
-import os
 import random
 import time
-from bisect import bisect_right
 from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +15,7 @@ import torch
 
 from harness.backends.hardware import Hardware
 from harness.errors import SandboxError
+from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.held_worker import HeldWorker
@@ -24,16 +23,15 @@ from harness.judge.inputs import InputSets
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.reach import Range, extent, merged, parts
 from harness.judge.reading import bytes_of_copy, read_output, spreads
+from harness.judge.shared_arenas import SharedArenas
 from harness.judge.snapshot import (
     Allocation,
     Gathered,
     Kept,
-    Mapping,
     Places,
     Source,
     gather,
     keep,
-    mappings_of,
     places_of,
     share_pages,
     shown_twice,
@@ -46,9 +44,6 @@ from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
 from harness.transport.memory import (
-    Arena,
-    CopiedArena,
-    HostArena,
     element_size,
     overwrite_process,
     view,
@@ -62,30 +57,22 @@ from harness.transport.values import (
     Value,
     decode,
     digest_of_plain,
-    encode,
-    packed_plain,
     tensors,
 )
 from harness.transport.worker_messages import (
-    Attach,
-    Attached,
     Attend,
     Attending,
     Construct,
     Constructed,
     Describe,
     Described,
-    Detach,
     DeviceHandle,
     Done,
     Go,
     HostCopy,
     Order,
-    Prepare,
-    Prepared,
     Release,
     Released,
-    Take,
     Taken,
     TakeWeights,
     Traced,
@@ -106,9 +93,6 @@ _MOST_PARTS = 1 << 16
 lies between."""
 _Lie = tuple[tuple[Range, ...], ...]
 """Of each tensor of an output which bytes it takes, from its first element on."""
-DETACH_S = 10.0
-"""What letting go of the inputs may take. It waits for what the worker has queued on its device; all calls are over by
-then, and gigabytes are unmapped in tenths of a second."""
 
 
 class WorkerSubject:
@@ -143,16 +127,14 @@ class WorkerSubject:
         self._compile_mode = compile_mode
         self._deadlines, self._was_called = deadlines, False
         self._spin_s = _SPIN_S if self._apart else 0.0
-        self._arenas = 0
-        self._sets: tuple[int, InputSets, int] | None = None
-        self._has_contents = False
+        self._arenas = SharedArenas(conversation)
+        self._inputs = AttachedInputs(conversation, self._arenas)
         self._done: Done | None = None
         self._held = HeldWorker(conversation, apart=self._apart, core=core)
         self._opened = OpenedMemory(hardware)
         self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
         self._looked_for: list[tuple[tuple[TensorValue, ...], list[Places]]] = []
         self._gathered: list[Gathered] | None = None
-        self._mappings: list[Mapping] = []
         self._layout: tuple[TensorValue, ...] = ()
         self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
@@ -169,7 +151,7 @@ class WorkerSubject:
     # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared([described(argument) for argument in self._init_arguments])
+        arguments, arena = self._arenas.share([described(argument) for argument in self._init_arguments])
         seconds, why = self._call_s, ""
         if self._deadlines is not None:
             deadline = self._deadlines.of_construction()
@@ -191,23 +173,19 @@ class WorkerSubject:
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
-        values, arena = self._shared(weights)
+        values, arena = self._arenas.share(weights)
         self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
         self._held.start_anew()
-        arena, base = self._attach(sets.arena)
-        self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
-        self._sets = (arena, sets, base)
-        self._locate_sets()
+        self._inputs.attach(sets)
 
     def detach(self) -> None:
-        if self._sets is not None:
+        if self._inputs.attached:
             self.release()
             self._opened.close()
             self._layout, self._layouts = (), {}
-            self._talk.ask(Detach(arena=self._sets[0]), Released, seconds=DETACH_S)
-            self._sets, self._mappings = None, []
+            self._inputs.detach()
 
     def freeze(self) -> None:
         self._held.stop()
@@ -220,7 +198,7 @@ class WorkerSubject:
 
     def wake(self) -> None:
         self._held.resume()
-        self._give_contents()
+        self._inputs.give_contents()
         if self._apart:  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
@@ -233,12 +211,11 @@ class WorkerSubject:
         order: Order | None = None,
         spin_ms: float | None = None,
     ) -> Round:
-        self._give_contents()
+        self._inputs.round_begins()
         self._held.round_begins()
-        self._has_contents = False
         self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
-        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots), spin_ms=spin_ms)
-        gathers = hold and self._apart and self._copied_arena() is None
+        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._inputs.plain_of(slots), spin_ms=spin_ms)
+        gathers = hold and self._apart and self._inputs.copied_arena is None
         looked_for, self._looked_for = self._looked_for, []
         started = time.monotonic()
         stop = self._held.halt if hold else lambda: None
@@ -256,16 +233,11 @@ class WorkerSubject:
         gathered = any(one.rows for one in self._gathered or ())
         return Round(time.monotonic() - started, len(slots), device_ms, gathered)
 
-    def _plain(self, slots: Sequence[int]) -> str | None:
-        """What the worker is told of slots besides their tensors, where that was drawn anew."""
-        plain = None if self._sets is None else self._sets[1].plain_of(slots)
-        return None if plain is None else packed_plain(plain)
-
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._wanted = dict(places)
 
     def look_for(self, calls: int) -> None:
-        if self._apart and self._copied_arena() is None:
+        if self._apart and self._inputs.copied_arena is None:
             self._looked_for = [(layout, self._places(layout, calls)) for layout in self._layouts.values()]
 
     def _wanted_of(self, call: int, index: int) -> torch.Tensor | None:
@@ -281,35 +253,17 @@ class WorkerSubject:
 
     def _allocations(self) -> list[Allocation]:
         """Device memory that outputs may lie in, by its addresses in the worker."""
-        found = self._opened.allocations
-        if self._sets is not None:
-            _, sets, base = self._sets
-            found.append(Allocation(base, sets.arena.size, "", sets.arena.bytes()))
-        return found
-
-    def _give_contents(self) -> None:
-        """Have the worker copy what was written for the next round, where it does not see it anyway; once a round."""
-        arena = self._copied_arena()
-        if arena is not None and not self._has_contents:
-            assert self._sets is not None
-            arena.send()
-            self._talk.ask(Take(arena=self._sets[0]), Taken)
-        self._has_contents = True
-
-    def _copied_arena(self) -> CopiedArena | None:
-        """The arena of the sets, where judge and worker each have memory of their own behind it."""
-        arena = self._sets[1].arena if self._sets is not None else None
-        return arena if isinstance(arena, CopiedArena) else None
+        return [*self._opened.allocations, *self._inputs.allocations]
 
     def snapshot(self, calls: Sequence[int]) -> None:
         assert self._done is not None
-        if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
+        if self._inputs.copied_arena is not None:  # a flag says of such drivers that this cannot be done
             return
         if self._apart:
             self._kept = {call: self._of_gathered(call) for call in calls}
             return
         whole = sum(map(bytes_of_copy, self._layout)) <= _SNAPSHOT_BYTES
-        self._locate_sets()
+        self._inputs.locate()
         for call in calls:
             addresses = self._done.addresses[call]
             self._kept[call] = {}
@@ -329,7 +283,7 @@ class WorkerSubject:
     def shares_outputs(self) -> bool:
         assert self._done is not None
         if not self._apart:
-            self._locate_sets()
+            self._inputs.locate()
         of_calls = [
             merged(self._ranges_of(addresses, extents, self._parts))
             for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
@@ -352,7 +306,7 @@ class WorkerSubject:
         """
         of_call = known.get(extents) or tuple(((0, size),) for size in extents)
         for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
-            if size and place not in self._spared and self._in_sets(address, size) is None:
+            if size and place not in self._spared and self._inputs.part_at(address, size) is None:
                 yield from ((address + offset, part) for offset, part in of_call[place])
 
     def aside_s(self) -> float:
@@ -360,12 +314,12 @@ class WorkerSubject:
 
     def spoil(self) -> None:
         done = self._done
-        if done is None or self._copied_arena() is not None:
+        if done is None or self._inputs.copied_arena is not None:
             return
         if self._layout and any(len(call) != len(self._layout) for call in done.addresses):
             raise SubjectFailed("protocol", "named another number of outputs than it had described before")
         if not self._apart:
-            self._locate_sets()
+            self._inputs.locate()
         if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
             raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
         ranges = self._to_spoil(done, in_parts=not self._apart)
@@ -430,7 +384,7 @@ class WorkerSubject:
 
     def _keep(self, address: int, leaf: TensorValue, *, whole: bool, wanted: torch.Tensor | None) -> Kept | None:
         """What is at an address of the host now; None where nothing can be, by what was described so far."""
-        source = self._in_sets(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
+        source = self._inputs.part_at(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
         with suppress(OSError):  # what is described afterwards tells why
             if not leaf.elements:
                 return None
@@ -447,35 +401,8 @@ class WorkerSubject:
             self._everywhere = torch.arange(leaf.elements)
         return Kept(source, leaf, elements.view(torch.uint8).view(leaf.elements, -1), self._everywhere)
 
-    def _locate_sets(self) -> None:
-        """Where the worker sees the sets. On the host by the kernel's account, as it may map them more than once."""
-        self._mappings = []
-        if self._sets is None:
-            return
-        _, sets, base = self._sets
-        self._mappings = [Mapping(base, base + sets.arena.size, 0)]
-        if sets.arena.kind == "host":
-            with suppress(OSError):
-                descriptor = sets.arena.descriptor()
-                try:
-                    self._mappings = mappings_of(self._talk.pid, descriptor)
-                finally:
-                    os.close(descriptor)
-
-    def _in_sets(self, address: int, size: int) -> Source | None:
-        """The part of the sets that an output is; None where it lies elsewhere. Raises SubjectFailed for both."""
-        next_one = bisect_right(self._mappings, address, key=lambda mapping: mapping.end)
-        for mapping in self._mappings[next_one : next_one + 1]:  # how many there are is the worker's choice
-            if mapping.start < address + size:
-                if address < mapping.start or mapping.end < address + size:
-                    raise SubjectFailed("protocol", "an output lies partly in an input")
-                assert self._sets is not None
-                start = mapping.offset + address - mapping.start
-                return Source(self._talk.pid, address, "", self._sets[1].arena.bytes()[start:])
-        return None
-
     def survey(self, calls: Sequence[int]) -> None:
-        if self._copied_arena() is not None:
+        if self._inputs.copied_arena is not None:
             return
         if not self._apart:
             self._described(calls[-1:])  # what lies on the host can be read wherever it is
@@ -484,14 +411,16 @@ class WorkerSubject:
         with _as_described():
             for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
                 size = leaf.span * element_size(leaf.dtype)
-                if leaf.elements and leaf.device == self._device.type and self._in_sets(leaf.offset, size) is None:
+                if not leaf.elements or leaf.device != self._device.type:
+                    continue
+                if self._inputs.part_at(leaf.offset, size) is None:
                     entry = self._entry(leaf.offset, size, answer.handles)
                     assert entry is not None
                     self._opened.open(entry)
 
     def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
         answer = self._described(calls)
-        copied = self._copied_arena()
+        copied = self._inputs.copied_arena
         if copied is not None:
             copied.take()
         self._copies, self._copied_bytes = {}, 0
@@ -528,7 +457,7 @@ class WorkerSubject:
         if held and not self._apart:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
-        self._locate_sets()
+        self._inputs.locate()
         if len(answer.outputs) != len(calls):
             raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
         for call, output in zip(calls, answer.outputs, strict=True):
@@ -589,44 +518,6 @@ class WorkerSubject:
         self._opened.close()
         self._talk.end()
 
-    # ---- sharing -----------------------------------------------------------------------------------------------
-
-    def _attach(self, arena: Arena) -> tuple[int, int]:
-        self._arenas += 1
-        descriptor = arena.descriptor()
-        try:
-            request = Attach(arena=self._arenas, size=arena.size, kind=arena.kind)
-            answer = self._talk.ask(request, Attached, descriptors=[descriptor])
-        finally:
-            os.close(descriptor)
-        return self._arenas, answer.base
-
-    def _shared(self, given: Any) -> tuple[Value, int | None]:
-        """A nested value for the worker; tensors in it go into a host arena of their own."""
-        found: list[torch.Tensor] = []
-        cursor = 0
-
-        def place(value: torch.Tensor) -> TensorValue:
-            nonlocal cursor
-            found.append(value.detach().cpu().contiguous())
-            offset, cursor = cursor, cursor + found[-1].numel() * found[-1].element_size() + 256 & ~255
-            return TensorValue(
-                dtype=str(value.dtype).removeprefix("torch."),
-                shape=tuple(value.shape),
-                strides=tuple(found[-1].stride()),
-                offset=offset,
-            )
-
-        arguments = encode(given, place)
-        if not found:
-            return arguments, None
-        arena = HostArena(cursor)
-        for leaf, value in zip(tensors(arguments), found, strict=True):
-            view(arena.bytes(), leaf, leaf.offset).copy_(value)
-        number, _ = self._attach(arena)
-        arena.close()
-        return arguments, number
-
     # ---- reading -----------------------------------------------------------------------------------------------
 
     def _read(self, output: Value, tensor: Callable[[TensorValue], Any]) -> Any:
@@ -651,8 +542,8 @@ class WorkerSubject:
             raise ValueError("shape and strides differ in length")
         if not leaf.elements:
             return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
-        source = self._in_sets(leaf.offset, size)
-        if self._copied_arena() is not None and source is None:
+        source = self._inputs.part_at(leaf.offset, size)
+        if self._inputs.copied_arena is not None and source is None:
             return self._read_copy(leaf, size, described.copies).to(self._device)
         entry = self._entry(leaf.offset, size, described.handles) if source is None else None
         if kept is None:

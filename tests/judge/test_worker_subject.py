@@ -10,7 +10,7 @@ import pytest
 import torch
 from hosts import Host
 
-from harness.judge import worker_subject
+from harness.judge import attached_inputs, worker_subject
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
@@ -176,7 +176,8 @@ def test_a_round_is_nothing_besides_it(subject):
 def held(subject, outputs, sets):
     """The subject, stopped after a round of this process that had these outputs."""
     subject._talk.pid = os.getpid()
-    subject._sets = (1, sets, sets.arena.bytes().data_ptr())
+    subject._talk.base = sets.arena.bytes().data_ptr()
+    subject.attach(sets)
     addresses = tuple(tuple(leaf.data_ptr() for leaf in call) for call in outputs)
     subject._done = Done(addresses, extents=tuple(tuple(leaf.nbytes for leaf in call) for call in outputs))
     subject.freeze()
@@ -239,7 +240,7 @@ def test_outputs_of_two_calls_that_are_one_buffer_by_two_mappings_share_memory(s
 def test_many_outputs_beside_many_mappings_of_the_inputs_take_little_time(subject, sets, monkeypatch):
     output = torch.zeros(100)
     known = [Mapping(at, at + 8, 0) for at in range(8, 480_000, 8)]
-    monkeypatch.setattr(worker_subject, "mappings_of", lambda pid, descriptor: known)
+    monkeypatch.setattr(attached_inputs, "mappings_of", lambda pid, descriptor: known)
     address, many = output.data_ptr(), 100_000
     held(subject, [[output]], sets)._done = Done(((address,) * many,), extents=((4,) * many,))
     started = time.process_time()
