@@ -3,12 +3,10 @@
 Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's failure, and data.
 """
 
-import random
 import time
 from collections import abc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -21,7 +19,8 @@ from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
 from harness.judge.opened_memory import OpenedMemory
-from harness.judge.reach import Range, extent, merged, parts
+from harness.judge.output_layouts import OutputLayouts, as_described
+from harness.judge.output_memory import OutputMemory
 from harness.judge.reading import bytes_of_copy, read_output, spreads
 from harness.judge.shared_arenas import SharedArenas
 from harness.judge.snapshot import (
@@ -33,19 +32,16 @@ from harness.judge.snapshot import (
     gather,
     keep,
     places_of,
-    share_pages,
     shown_twice,
 )
 from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
 from harness.judge.tensors import leaves
 from harness.judge.worker_conversation import Conversation
-from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
 from harness.transport.memory import (
     element_size,
-    overwrite_process,
     view,
 )
 from harness.transport.values import (
@@ -56,7 +52,6 @@ from harness.transport.values import (
     TensorValue,
     Value,
     decode,
-    digest_of_plain,
     tensors,
 )
 from harness.transport.worker_messages import (
@@ -80,19 +75,8 @@ from harness.transport.worker_messages import (
 from harness.transport.worker_messages import Trace as TraceCalls
 
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
-_MOST_ELEMENTS = 1 << 44  # an expanded tensor has more elements than memory; indices of them must not overflow
 _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
-_MOST_LAYOUTS = 4
-"""In so many ways a candidate may lay out its outputs from call to call on a device; each is read for every call."""
-_SPOILT = (0xFF, 0x7B, 0xFB)
-"""With one of these bytes, which nothing can know before, outputs are overwritten once they were read. In floats of all
-sizes the first is NaN and the others are larger than almost any; in integers they are few values of many."""
-_MOST_PARTS = 1 << 16
-"""Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
-lies between."""
-_Lie = tuple[tuple[Range, ...], ...]
-"""Of each tensor of an output which bytes it takes, from its first element on."""
 
 
 class WorkerSubject:
@@ -120,7 +104,6 @@ class WorkerSubject:
         """
         self._talk = conversation
         self._hardware, self._device, self._apart = hardware, hardware.device, hardware.apart
-        self._chance = random.SystemRandom()
         self._init_arguments = init_arguments
         self._precision = precision
         self._call_s, self._memory_bytes = call_s, memory_bytes
@@ -132,21 +115,25 @@ class WorkerSubject:
         self._done: Done | None = None
         self._held = HeldWorker(conversation, apart=self._apart, core=core)
         self._opened = OpenedMemory(hardware)
+        self._layouts = OutputLayouts()
+        self._memory = OutputMemory(
+            conversation,
+            inputs=self._inputs,
+            layouts=self._layouts,
+            opened=self._opened,
+            apart=self._apart,
+            memory_bytes=memory_bytes,
+        )
         self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
         self._looked_for: list[tuple[tuple[TensorValue, ...], list[Places]]] = []
         self._gathered: list[Gathered] | None = None
-        self._layout: tuple[TensorValue, ...] = ()
-        self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
         self._kept: dict[int, dict[int, list[Kept]]] = {}
         self._everywhere = torch.empty(0, dtype=torch.int64)
-        self._parts: dict[tuple[int, ...], _Lie] = {}
-        self._spoilt_in_parts: dict[tuple[int, ...], _Lie] = {}
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
         self.cuda_error = 0
-        self._spared: frozenset[int] = frozenset()
 
     # ---- Subject -----------------------------------------------------------------------------------------------
 
@@ -184,7 +171,7 @@ class WorkerSubject:
         if self._inputs.attached:
             self.release()
             self._opened.close()
-            self._layout, self._layouts = (), {}
+            self._layouts.forget()
             self._inputs.detach()
 
     def freeze(self) -> None:
@@ -213,7 +200,8 @@ class WorkerSubject:
     ) -> Round:
         self._inputs.round_begins()
         self._held.round_begins()
-        self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
+        self._gathered, self._kept = None, {}
+        self._layouts.overwritten_as({})
         request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._inputs.plain_of(slots), spin_ms=spin_ms)
         gathers = hold and self._apart and self._inputs.copied_arena is None
         looked_for, self._looked_for = self._looked_for, []
@@ -238,7 +226,7 @@ class WorkerSubject:
 
     def look_for(self, calls: int) -> None:
         if self._apart and self._inputs.copied_arena is None:
-            self._looked_for = [(layout, self._places(layout, calls)) for layout in self._layouts.values()]
+            self._looked_for = [(layout, self._places(layout, calls)) for layout in self._layouts.remembered]
 
     def _wanted_of(self, call: int, index: int) -> torch.Tensor | None:
         wanted = self._wanted.get(call, ())
@@ -262,14 +250,14 @@ class WorkerSubject:
         if self._apart:
             self._kept = {call: self._of_gathered(call) for call in calls}
             return
-        whole = sum(map(bytes_of_copy, self._layout)) <= _SNAPSHOT_BYTES
+        whole = sum(map(bytes_of_copy, self._layouts.newest)) <= _SNAPSHOT_BYTES
         self._inputs.locate()
         for call in calls:
             addresses = self._done.addresses[call]
             self._kept[call] = {}
-            if len(addresses) != len(self._layout):  # that of the outputs described last
+            if len(addresses) != len(self._layouts.newest):  # that of the outputs described last
                 raise Unsettled
-            for index, (address, leaf) in enumerate(zip(addresses, self._layout, strict=True)):
+            for index, (address, leaf) in enumerate(zip(addresses, self._layouts.newest, strict=True)):
                 kept = self._keep(address, leaf, whole=whole, wanted=self._wanted_of(call, index))
                 if kept is not None:  # several outputs may begin at one address
                     self._kept[call].setdefault(address, []).append(kept)
@@ -278,83 +266,18 @@ class WorkerSubject:
             raise Unsettled
 
     def spare(self, places: frozenset[int]) -> None:
-        self._spared = places
+        self._memory.spare(places)
 
     def shares_outputs(self) -> bool:
         assert self._done is not None
-        if not self._apart:
-            self._inputs.locate()
-        of_calls = [
-            merged(self._ranges_of(addresses, extents, self._parts))
-            for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
-        ]
-        ranges = sorted(one for of_call in of_calls for one in of_call)
-        if any(start + size > after for (start, size), (after, _) in pairwise(ranges)):
-            return True
-        if not self._apart:
-            with suppress(OSError):  # it is gone, which the next question tells
-                calls = ([(start, start + size) for start, size in of_call] for of_call in of_calls)
-                return share_pages(self._talk.pid, calls)
-        return False
-
-    def _ranges_of(
-        self, addresses: Sequence[int], extents: tuple[int, ...], known: abc.Mapping[tuple[int, ...], _Lie]
-    ) -> Iterator[Range]:
-        """What the outputs of a call lie in, but for those that lie in an input or were spared.
-
-        Without what lies between their elements, where it is `known` of outputs that reach as far how they lie.
-        """
-        of_call = known.get(extents) or tuple(((0, size),) for size in extents)
-        for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
-            if size and place not in self._spared and self._inputs.part_at(address, size) is None:
-                yield from ((address + offset, part) for offset, part in of_call[place])
+        return self._memory.is_shared(self._done)
 
     def aside_s(self) -> float:
         return self._held.aside_s()
 
     def spoil(self) -> None:
-        done = self._done
-        if done is None or self._inputs.copied_arena is not None:
-            return
-        if self._layout and any(len(call) != len(self._layout) for call in done.addresses):
-            raise SubjectFailed("protocol", "named another number of outputs than it had described before")
-        if not self._apart:
-            self._inputs.locate()
-        if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
-            raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
-        ranges = self._to_spoil(done, in_parts=not self._apart)
-        if len(ranges) > _MOST_PARTS:
-            ranges = self._to_spoil(done, in_parts=False)
-        if not self._apart:
-            ranges = set(merged(ranges))
-            if sum(size for _, size in ranges) > self._memory_bytes:
-                raise SubjectFailed("protocol", "named outputs that are larger together than all memory it may have")
-        self._overwrite(sorted(ranges), self._chance.choice(_SPOILT))
-
-    def _to_spoil(self, done: Done, *, in_parts: bool) -> set[Range]:
-        """What outputs of a round lie in, as far as it is to be overwritten.
-
-        `in_parts`: without what lies between elements, by how outputs that reach as far were described last. One that
-        is described otherwise afterwards is a failure.
-        """
-        ranges: set[Range] = set()
-        known = self._parts if in_parts else {}
-        self._spoilt_in_parts = {extents: known[extents] for extents in done.extents if extents in known}
-        for addresses, extents in zip(done.addresses, done.extents, strict=True):
-            ranges.update(self._ranges_of(addresses, extents, known))
-            if len(ranges) > _MOST_PARTS and in_parts:
-                break
-        return ranges
-
-    def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
-        if self._apart:
-            self._opened.overwrite(ranges, byte)
-            return
-        try:
-            overwrite_process(self._talk.pid, ranges, byte)
-        except OSError as error:
-            if processes.lives(self._talk.pid):  # one that is gone shows at the next question
-                raise SubjectFailed("protocol", f"an output that cannot be written to: {error.strerror}") from error
+        if self._done is not None and self._inputs.copied_arena is None:
+            self._memory.spoil(self._done)
 
     def _require_memory_of_its_own(self) -> None:
         """Raises SubjectFailed where an output that was kept is fewer pages than it seems."""
@@ -376,7 +299,7 @@ class WorkerSubject:
             for address, kept in gathered.of(call).items():
                 found.setdefault(address, []).extend(kept)
         named = self._done.addresses[call]
-        alike = [layout for layout in self._layouts.values() if len(layout) == len(named)]
+        alike = [layout for layout in self._layouts.remembered if len(layout) == len(named)]
         for index, address in enumerate(named):
             if address not in found and (not alike or any(layout[index].elements for layout in alike)):
                 raise Unsettled
@@ -408,7 +331,7 @@ class WorkerSubject:
             self._described(calls[-1:])  # what lies on the host can be read wherever it is
             return
         answer = self._described(calls)
-        with _as_described():
+        with as_described():
             for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
                 size = leaf.span * element_size(leaf.dtype)
                 if not leaf.elements or leaf.device != self._device.type:
@@ -425,7 +348,7 @@ class WorkerSubject:
             copied.take()
         self._copies, self._copied_bytes = {}, 0
         try:
-            with _as_described():
+            with as_described():
                 return [
                     self._read_output(output, answer, self._kept.get(call), like)
                     for call, output in zip(calls, answer.outputs, strict=True)
@@ -458,44 +381,8 @@ class WorkerSubject:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
         self._inputs.locate()
-        if len(answer.outputs) != len(calls):
-            raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
-        for call, output in zip(calls, answer.outputs, strict=True):
-            if any(leaf.elements > _MOST_ELEMENTS for leaf in tensors(output)):
-                raise SubjectFailed("protocol", "described an output that cannot be: no machine has so many elements")
-            named = self._done.addresses[call]
-            if len(named) != len(tensors(output)) or any(
-                leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
-            ):
-                raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            extents, lie = _extents(output), _parts(output)
-            if extents != self._done.extents[call]:
-                raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
-            if digest_of_plain(output) != self._done.plain[call]:
-                raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
-            if self._spoilt_in_parts.get(extents, lie) != lie:
-                raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
-            self._remember(tuple(tensors(output)))
-            self._remember_parts(extents, lie)
+        self._layouts.learn(calls, answer.outputs, self._done)
         return answer
-
-    def _remember_parts(self, extents: tuple[int, ...], lie: _Lie) -> None:
-        """How outputs lie that are far apart in memory: the newest ways, by how far they reach."""
-        self._parts.pop(extents, None)
-        if lie != tuple(((0, size),) if size else () for size in extents):
-            self._parts[extents] = lie
-            while len(self._parts) > _MOST_LAYOUTS:
-                del self._parts[next(iter(self._parts))]
-
-    def _remember(self, layout: tuple[TensorValue, ...]) -> None:
-        """By what outputs of further rounds are read: the newest layout, the largest, and others as there is room."""
-        self._layout = layout
-        key = tuple((leaf.dtype, leaf.shape, leaf.strides) for leaf in layout)
-        self._layouts.pop(key, None)
-        self._layouts[key] = layout
-        if len(self._layouts) > _MOST_LAYOUTS:
-            older = list(self._layouts)[:-1]
-            del self._layouts[min(older, key=lambda one: sum(leaf.elements for leaf in self._layouts[one]))]
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
         self._held.resume()
@@ -610,33 +497,6 @@ class WorkerSubject:
             ) from error
         except OSError as error:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
-
-
-@contextmanager
-def _as_described() -> Iterator[None]:
-    """Whatever of a description cannot be true is the worker's fault."""
-    try:
-        yield
-    except ValueError as error:
-        raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
-
-
-def _extents(output: Value) -> tuple[int, ...]:
-    """How many bytes of memory each tensor reaches over, as `Done` names it."""
-    with _as_described():
-        return tuple(map(extent, tensors(output)))
-
-
-def _parts(output: Value) -> _Lie:
-    """Which bytes each tensor takes, from its first element on; all that it reaches over where those are too many."""
-    found: list[tuple[Range, ...]] = []
-    left = _MOST_PARTS
-    with _as_described():
-        for leaf in tensors(output):
-            lie = parts(leaf, left)
-            found.append(((0, extent(leaf)),) if lie is None else lie)
-            left -= len(found[-1])
-    return tuple(found)
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:
