@@ -1,91 +1,44 @@
 """A sandboxed worker as the judge's `Subject`: every call goes over the wire, with a deadline and a cap.
 
+What is asked, and in which order. What its inputs and outputs lie in and look like is told by the classes it composes.
 Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's failure, and data.
 """
 
-import os
-import random
 import time
-from bisect import bisect_right
 from collections import abc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from harness.backends.hardware import Hardware
-from harness.errors import SandboxError
+from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
-from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
+from harness.judge.kept_outputs import KeptOutputs
 from harness.judge.opened_memory import OpenedMemory
-from harness.judge.reach import Range, extent, merged, parts
-from harness.judge.reading import bytes_of_copy, read_output, spreads
-from harness.judge.snapshot import (
-    Allocation,
-    Gathered,
-    Kept,
-    Mapping,
-    Places,
-    Source,
-    gather,
-    keep,
-    mappings_of,
-    places_of,
-    share_pages,
-    shown_twice,
-)
-from harness.judge.subject import Elsewhere, KernelUse, Opaque, Round, Trace, Unsettled
-from harness.judge.tensors import leaves
+from harness.judge.output_layouts import OutputLayouts
+from harness.judge.output_memory import OutputMemory
+from harness.judge.output_reader import OutputReader
+from harness.judge.shared_arenas import SharedArenas
+from harness.judge.subject import KernelUse, Round, Trace, Unsettled
 from harness.judge.worker_conversation import Conversation
-from harness.sandbox import processes
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
-from harness.transport.memory import (
-    Arena,
-    CopiedArena,
-    HostArena,
-    element_size,
-    overwrite_process,
-    view,
-)
-from harness.transport.values import (
-    FloatValue,
-    MappingValue,
-    OpaqueValue,
-    SequenceValue,
-    TensorValue,
-    Value,
-    decode,
-    digest_of_plain,
-    encode,
-    packed_plain,
-    tensors,
-)
 from harness.transport.worker_messages import (
-    Attach,
-    Attached,
     Attend,
     Attending,
     Construct,
     Constructed,
     Describe,
     Described,
-    Detach,
-    DeviceHandle,
     Done,
     Go,
-    HostCopy,
     Order,
-    Prepare,
-    Prepared,
     Release,
     Released,
-    Take,
     Taken,
     TakeWeights,
     Traced,
@@ -93,22 +46,6 @@ from harness.transport.worker_messages import (
 from harness.transport.worker_messages import Trace as TraceCalls
 
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
-_MOST_ELEMENTS = 1 << 44  # an expanded tensor has more elements than memory; indices of them must not overflow
-_SNAPSHOT_BYTES = 1 << 29
-"""Of the outputs of a call that are larger than this only some elements are kept."""
-_MOST_LAYOUTS = 4
-"""In so many ways a candidate may lay out its outputs from call to call on a device; each is read for every call."""
-_SPOILT = (0xFF, 0x7B, 0xFB)
-"""With one of these bytes, which nothing can know before, outputs are overwritten once they were read. In floats of all
-sizes the first is NaN and the others are larger than almost any; in integers they are few values of many."""
-_MOST_PARTS = 1 << 16
-"""Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
-lies between."""
-_Lie = tuple[tuple[Range, ...], ...]
-"""Of each tensor of an output which bytes it takes, from its first element on."""
-DETACH_S = 10.0
-"""What letting go of the inputs may take. It waits for what the worker has queued on its device; all calls are over by
-then, and gigabytes are unmapped in tenths of a second."""
 
 
 class WorkerSubject:
@@ -135,41 +72,37 @@ class WorkerSubject:
         called on in timed rounds.
         """
         self._talk = conversation
-        self._hardware, self._device, self._apart = hardware, hardware.device, hardware.apart
-        self._chance = random.SystemRandom()
-        self._init_arguments = init_arguments
-        self._precision = precision
-        self._call_s, self._memory_bytes = call_s, memory_bytes
-        self._compile_mode = compile_mode
+        self._apart = hardware.apart
+        self._init_arguments, self._precision, self._compile_mode = init_arguments, precision, compile_mode
+        self._call_s = call_s
         self._deadlines, self._was_called = deadlines, False
         self._spin_s = _SPIN_S if self._apart else 0.0
-        self._arenas = 0
-        self._sets: tuple[int, InputSets, int] | None = None
-        self._has_contents = False
+        self._arenas = SharedArenas(conversation)
+        self._inputs = AttachedInputs(conversation, self._arenas)
         self._done: Done | None = None
         self._held = HeldWorker(conversation, apart=self._apart, core=core)
         self._opened = OpenedMemory(hardware)
-        self._wanted: dict[int, Sequence[torch.Tensor | None]] = {}
-        self._looked_for: list[tuple[tuple[TensorValue, ...], list[Places]]] = []
-        self._gathered: list[Gathered] | None = None
-        self._mappings: list[Mapping] = []
-        self._layout: tuple[TensorValue, ...] = ()
-        self._layouts: dict[tuple[object, ...], tuple[TensorValue, ...]] = {}
-        self._kept: dict[int, dict[int, list[Kept]]] = {}
-        self._everywhere = torch.empty(0, dtype=torch.int64)
-        self._parts: dict[tuple[int, ...], _Lie] = {}
-        self._spoilt_in_parts: dict[tuple[int, ...], _Lie] = {}
-        self._copies: dict[tuple[object, ...], torch.Tensor] = {}
-        self._copied_bytes = 0
+        self._layouts = OutputLayouts()
+        self._memory = OutputMemory(
+            conversation,
+            inputs=self._inputs,
+            layouts=self._layouts,
+            opened=self._opened,
+            apart=self._apart,
+            memory_bytes=memory_bytes,
+        )
+        self._kept = KeptOutputs(
+            conversation, hardware=hardware, inputs=self._inputs, layouts=self._layouts, opened=self._opened
+        )
+        self._reader = OutputReader(
+            conversation, hardware=hardware, inputs=self._inputs, opened=self._opened, memory_bytes=memory_bytes
+        )
         self.substitutions: tuple[str, ...] = ()
         self.weights: abc.Mapping[str, str] = {}
         self.cuda_error = 0
-        self._spared: frozenset[int] = frozenset()
-
-    # ---- Subject -----------------------------------------------------------------------------------------------
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-        arguments, arena = self._shared([described(argument) for argument in self._init_arguments])
+        arguments, arena = self._arenas.share([described(argument) for argument in self._init_arguments])
         seconds, why = self._call_s, ""
         if self._deadlines is not None:
             deadline = self._deadlines.of_construction()
@@ -191,23 +124,19 @@ class WorkerSubject:
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
-        values, arena = self._shared(weights)
+        values, arena = self._arenas.share(weights)
         self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
         self._held.start_anew()
-        arena, base = self._attach(sets.arena)
-        self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
-        self._sets = (arena, sets, base)
-        self._locate_sets()
+        self._inputs.attach(sets)
 
     def detach(self) -> None:
-        if self._sets is not None:
+        if self._inputs.attached:
             self.release()
             self._opened.close()
-            self._layout, self._layouts = (), {}
-            self._talk.ask(Detach(arena=self._sets[0]), Released, seconds=DETACH_S)
-            self._sets, self._mappings = None, []
+            self._layouts.forget()
+            self._inputs.detach()
 
     def freeze(self) -> None:
         self._held.stop()
@@ -220,7 +149,7 @@ class WorkerSubject:
 
     def wake(self) -> None:
         self._held.resume()
-        self._give_contents()
+        self._inputs.give_contents()
         if self._apart:  # on the CPU a waiting worker would take a core from the judge
             self._talk.ask(Attend(), Attending)
 
@@ -233,13 +162,12 @@ class WorkerSubject:
         order: Order | None = None,
         spin_ms: float | None = None,
     ) -> Round:
-        self._give_contents()
+        self._inputs.round_begins()
         self._held.round_begins()
-        self._has_contents = False
-        self._gathered, self._kept, self._spoilt_in_parts = None, {}, {}
-        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._plain(slots), spin_ms=spin_ms)
-        gathers = hold and self._apart and self._copied_arena() is None
-        looked_for, self._looked_for = self._looked_for, []
+        looked_for = self._kept.round_begins()
+        self._layouts.overwritten_as({})
+        request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._inputs.plain_of(slots), spin_ms=spin_ms)
+        gathers = hold and self._apart and self._inputs.copied_arena is None
         started = time.monotonic()
         stop = self._held.halt if hold else lambda: None
         seconds, why = self._call_s, ""
@@ -249,275 +177,54 @@ class WorkerSubject:
         self._done = self._talk.ask_round(request, seconds=seconds, why=why, spin_s=self._spin_s, stop=stop)
         self._was_called = True
         if gathers:
-            allocations = self._allocations()
-            self._gathered = [gather(self._done.addresses, layout, at, allocations) for layout, at in looked_for]
-            self._hardware.wait()
+            self._kept.gather(self._done, looked_for)
+        took_s = time.monotonic() - started
         device_ms = self._done.device_ms if self._apart else None
-        gathered = any(one.rows for one in self._gathered or ())
-        return Round(time.monotonic() - started, len(slots), device_ms, gathered)
-
-    def _plain(self, slots: Sequence[int]) -> str | None:
-        """What the worker is told of slots besides their tensors, where that was drawn anew."""
-        plain = None if self._sets is None else self._sets[1].plain_of(slots)
-        return None if plain is None else packed_plain(plain)
+        return Round(took_s, len(slots), device_ms, self._kept.gathered)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
-        self._wanted = dict(places)
+        self._kept.look_at(places)
 
     def look_for(self, calls: int) -> None:
-        if self._apart and self._copied_arena() is None:
-            self._looked_for = [(layout, self._places(layout, calls)) for layout in self._layouts.values()]
-
-    def _wanted_of(self, call: int, index: int) -> torch.Tensor | None:
-        wanted = self._wanted.get(call, ())
-        return wanted[index] if index < len(wanted) else None
-
-    def _places(self, layout: Sequence[TensorValue], calls: int) -> list[Places]:
-        """Where to look in each output of so many calls that are laid out like this."""
-        return [
-            places_of(leaf, self._device, calls, {call: self._wanted_of(call, index) for call in self._wanted})
-            for index, leaf in enumerate(layout)
-        ]
-
-    def _allocations(self) -> list[Allocation]:
-        """Device memory that outputs may lie in, by its addresses in the worker."""
-        found = self._opened.allocations
-        if self._sets is not None:
-            _, sets, base = self._sets
-            found.append(Allocation(base, sets.arena.size, "", sets.arena.bytes()))
-        return found
-
-    def _give_contents(self) -> None:
-        """Have the worker copy what was written for the next round, where it does not see it anyway; once a round."""
-        arena = self._copied_arena()
-        if arena is not None and not self._has_contents:
-            assert self._sets is not None
-            arena.send()
-            self._talk.ask(Take(arena=self._sets[0]), Taken)
-        self._has_contents = True
-
-    def _copied_arena(self) -> CopiedArena | None:
-        """The arena of the sets, where judge and worker each have memory of their own behind it."""
-        arena = self._sets[1].arena if self._sets is not None else None
-        return arena if isinstance(arena, CopiedArena) else None
+        if self._apart and self._inputs.copied_arena is None:
+            self._kept.look_for(calls)
 
     def snapshot(self, calls: Sequence[int]) -> None:
         assert self._done is not None
-        if self._copied_arena() is not None:  # a flag says of such drivers that this cannot be done
+        if self._inputs.copied_arena is not None:  # a flag says of such drivers that this cannot be done
             return
         if self._apart:
-            self._kept = {call: self._of_gathered(call) for call in calls}
+            self._kept.keep_gathered(self._done, calls)
             return
-        whole = sum(map(bytes_of_copy, self._layout)) <= _SNAPSHOT_BYTES
-        self._locate_sets()
-        for call in calls:
-            addresses = self._done.addresses[call]
-            self._kept[call] = {}
-            if len(addresses) != len(self._layout):  # that of the outputs described last
-                raise Unsettled
-            for index, (address, leaf) in enumerate(zip(addresses, self._layout, strict=True)):
-                kept = self._keep(address, leaf, whole=whole, wanted=self._wanted_of(call, index))
-                if kept is not None:  # several outputs may begin at one address
-                    self._kept[call].setdefault(address, []).append(kept)
-        self._require_memory_of_its_own()
+        self._kept.keep_on_host(self._done, calls)
         if self._held.ran():
             raise Unsettled
 
     def spare(self, places: frozenset[int]) -> None:
-        self._spared = places
+        self._memory.spare(places)
 
     def shares_outputs(self) -> bool:
         assert self._done is not None
-        if not self._apart:
-            self._locate_sets()
-        of_calls = [
-            merged(self._ranges_of(addresses, extents, self._parts))
-            for addresses, extents in zip(self._done.addresses, self._done.extents, strict=True)
-        ]
-        ranges = sorted(one for of_call in of_calls for one in of_call)
-        if any(start + size > after for (start, size), (after, _) in pairwise(ranges)):
-            return True
-        if not self._apart:
-            with suppress(OSError):  # it is gone, which the next question tells
-                calls = ([(start, start + size) for start, size in of_call] for of_call in of_calls)
-                return share_pages(self._talk.pid, calls)
-        return False
-
-    def _ranges_of(
-        self, addresses: Sequence[int], extents: tuple[int, ...], known: abc.Mapping[tuple[int, ...], _Lie]
-    ) -> Iterator[Range]:
-        """What the outputs of a call lie in, but for those that lie in an input or were spared.
-
-        Without what lies between their elements, where it is `known` of outputs that reach as far how they lie.
-        """
-        of_call = known.get(extents) or tuple(((0, size),) for size in extents)
-        for place, (address, size) in enumerate(zip(addresses, extents, strict=True)):
-            if size and place not in self._spared and self._in_sets(address, size) is None:
-                yield from ((address + offset, part) for offset, part in of_call[place])
+        return self._memory.is_shared(self._done)
 
     def aside_s(self) -> float:
         return self._held.aside_s()
 
     def spoil(self) -> None:
-        done = self._done
-        if done is None or self._copied_arena() is not None:
-            return
-        if self._layout and any(len(call) != len(self._layout) for call in done.addresses):
-            raise SubjectFailed("protocol", "named another number of outputs than it had described before")
-        if not self._apart:
-            self._locate_sets()
-        if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
-            raise SubjectFailed("protocol", "named an output that is larger than all the memory that it may have")
-        ranges = self._to_spoil(done, in_parts=not self._apart)
-        if len(ranges) > _MOST_PARTS:
-            ranges = self._to_spoil(done, in_parts=False)
-        if not self._apart:
-            ranges = set(merged(ranges))
-            if sum(size for _, size in ranges) > self._memory_bytes:
-                raise SubjectFailed("protocol", "named outputs that are larger together than all memory it may have")
-        self._overwrite(sorted(ranges), self._chance.choice(_SPOILT))
-
-    def _to_spoil(self, done: Done, *, in_parts: bool) -> set[Range]:
-        """What outputs of a round lie in, as far as it is to be overwritten.
-
-        `in_parts`: without what lies between elements, by how outputs that reach as far were described last. One that
-        is described otherwise afterwards is a failure.
-        """
-        ranges: set[Range] = set()
-        known = self._parts if in_parts else {}
-        self._spoilt_in_parts = {extents: known[extents] for extents in done.extents if extents in known}
-        for addresses, extents in zip(done.addresses, done.extents, strict=True):
-            ranges.update(self._ranges_of(addresses, extents, known))
-            if len(ranges) > _MOST_PARTS and in_parts:
-                break
-        return ranges
-
-    def _overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
-        if self._apart:
-            self._opened.overwrite(ranges, byte)
-            return
-        try:
-            overwrite_process(self._talk.pid, ranges, byte)
-        except OSError as error:
-            if processes.lives(self._talk.pid):  # one that is gone shows at the next question
-                raise SubjectFailed("protocol", f"an output that cannot be written to: {error.strerror}") from error
-
-    def _require_memory_of_its_own(self) -> None:
-        """Raises SubjectFailed where an output that was kept is fewer pages than it seems."""
-        ranges = {
-            (address, address + kept.layout.span * element_size(kept.layout.dtype))
-            for found in self._kept.values()
-            for address, several in found.items()
-            for kept in several
-        }
-        with suppress(OSError):  # it is gone, which the next question tells
-            if shown_twice(self._talk.pid, sorted(ranges)):
-                raise SubjectFailed("protocol", "an output shows the same memory at several addresses")
-
-    def _of_gathered(self, call: int) -> dict[int, list[Kept]]:
-        """What was read of a call's outputs on the device, by address. Raises Unsettled where that is not all."""
-        assert self._done is not None
-        found: dict[int, list[Kept]] = {}
-        for gathered in self._gathered or ():
-            for address, kept in gathered.of(call).items():
-                found.setdefault(address, []).extend(kept)
-        named = self._done.addresses[call]
-        alike = [layout for layout in self._layouts.values() if len(layout) == len(named)]
-        for index, address in enumerate(named):
-            if address not in found and (not alike or any(layout[index].elements for layout in alike)):
-                raise Unsettled
-        return found
-
-    def _keep(self, address: int, leaf: TensorValue, *, whole: bool, wanted: torch.Tensor | None) -> Kept | None:
-        """What is at an address of the host now; None where nothing can be, by what was described so far."""
-        source = self._in_sets(address, leaf.span * element_size(leaf.dtype)) or Source(self._talk.pid, address)
-        with suppress(OSError):  # what is described afterwards tells why
-            if not leaf.elements:
-                return None
-            if whole and spreads(leaf):
-                with suppress(ValueError):  # elements over each other: some places tell
-                    return self._picked_out(source, leaf)
-            return keep(source, leaf, whole=whole and not spreads(leaf), wanted=wanted)
-        return None
-
-    def _picked_out(self, source: Source, leaf: TensorValue) -> Kept:
-        """All elements of an output that lie far apart: how they lie is the candidate's choice, what is seen is not."""
-        elements = read_output(self._talk.pid, source.address, leaf).contiguous()
-        if self._everywhere.numel() != leaf.elements:
-            self._everywhere = torch.arange(leaf.elements)
-        return Kept(source, leaf, elements.view(torch.uint8).view(leaf.elements, -1), self._everywhere)
-
-    def _locate_sets(self) -> None:
-        """Where the worker sees the sets. On the host by the kernel's account, as it may map them more than once."""
-        self._mappings = []
-        if self._sets is None:
-            return
-        _, sets, base = self._sets
-        self._mappings = [Mapping(base, base + sets.arena.size, 0)]
-        if sets.arena.kind == "host":
-            with suppress(OSError):
-                descriptor = sets.arena.descriptor()
-                try:
-                    self._mappings = mappings_of(self._talk.pid, descriptor)
-                finally:
-                    os.close(descriptor)
-
-    def _in_sets(self, address: int, size: int) -> Source | None:
-        """The part of the sets that an output is; None where it lies elsewhere. Raises SubjectFailed for both."""
-        next_one = bisect_right(self._mappings, address, key=lambda mapping: mapping.end)
-        for mapping in self._mappings[next_one : next_one + 1]:  # how many there are is the worker's choice
-            if mapping.start < address + size:
-                if address < mapping.start or mapping.end < address + size:
-                    raise SubjectFailed("protocol", "an output lies partly in an input")
-                assert self._sets is not None
-                start = mapping.offset + address - mapping.start
-                return Source(self._talk.pid, address, "", self._sets[1].arena.bytes()[start:])
-        return None
+        if self._done is not None and self._inputs.copied_arena is None:
+            self._memory.spoil(self._done)
 
     def survey(self, calls: Sequence[int]) -> None:
-        if self._copied_arena() is not None:
+        if self._inputs.copied_arena is not None:
             return
         if not self._apart:
             self._described(calls[-1:])  # what lies on the host can be read wherever it is
             return
-        answer = self._described(calls)
-        with _as_described():
-            for leaf in (leaf for output in answer.outputs for leaf in tensors(output)):
-                size = leaf.span * element_size(leaf.dtype)
-                if leaf.elements and leaf.device == self._device.type and self._in_sets(leaf.offset, size) is None:
-                    entry = self._entry(leaf.offset, size, answer.handles)
-                    assert entry is not None
-                    self._opened.open(entry)
+        self._reader.open_all(self._described(calls))
 
     def outputs(self, calls: Sequence[int], *, like: Any = None) -> list[Any]:
         answer = self._described(calls)
-        copied = self._copied_arena()
-        if copied is not None:
-            copied.take()
-        self._copies, self._copied_bytes = {}, 0
-        try:
-            with _as_described():
-                return [
-                    self._read_output(output, answer, self._kept.get(call), like)
-                    for call, output in zip(calls, answer.outputs, strict=True)
-                ]
-        finally:
-            self._copies = {}
-
-    def _read_output(self, output: Value, described: Described, kept: dict[int, list[Kept]] | None, like: Any) -> Any:
-        """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
-
-        Its shapes, dtypes and sizes are looked at before a byte is copied. Raises ValueError for a description that
-        cannot be true, SubjectFailed for one that is not of what was kept: by then the worker knows which calls are
-        verified, so that no round may be repeated for it.
-        """
-        size = sum(leaf.span * element_size(leaf.dtype) for leaf in tensors(output))
-        if size > self._memory_bytes and not self._apart:  # of addresses that are reserved, not of memory
-            raise ValueError(f"outputs of {size} bytes, more than a worker may have")
-        mine = sorted((leaf.dtype, leaf.shape) for leaf in tensors(output))
-        if like is not None and mine != sorted(_form(leaf) for leaf in leaves(like)):
-            return self._read(output, _without_contents)  # a comparison names what differs
-        return self._read(output, lambda leaf: self._read_tensor(leaf, described, kept))
+        return self._reader.read(answer, [self._kept.of(call) for call in calls], like)
 
     def _described(self, calls: Sequence[int]) -> Described:
         """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
@@ -528,51 +235,16 @@ class WorkerSubject:
         if held and not self._apart:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
-        self._locate_sets()
-        if len(answer.outputs) != len(calls):
-            raise SubjectFailed("protocol", f"described {len(answer.outputs)} of {len(calls)} outputs")
-        for call, output in zip(calls, answer.outputs, strict=True):
-            if any(leaf.elements > _MOST_ELEMENTS for leaf in tensors(output)):
-                raise SubjectFailed("protocol", "described an output that cannot be: no machine has so many elements")
-            named = self._done.addresses[call]
-            if len(named) != len(tensors(output)) or any(
-                leaf.offset != address for leaf, address in zip(tensors(output), named, strict=True)
-            ):
-                raise SubjectFailed("protocol", "described other outputs than it had when the clock stopped")
-            extents, lie = _extents(output), _parts(output)
-            if extents != self._done.extents[call]:
-                raise SubjectFailed("protocol", "described outputs of another size than it had when the clock stopped")
-            if digest_of_plain(output) != self._done.plain[call]:
-                raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
-            if self._spoilt_in_parts.get(extents, lie) != lie:
-                raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
-            self._remember(tuple(tensors(output)))
-            self._remember_parts(extents, lie)
+        self._inputs.locate()
+        self._layouts.learn(calls, answer.outputs, self._done)
         return answer
-
-    def _remember_parts(self, extents: tuple[int, ...], lie: _Lie) -> None:
-        """How outputs lie that are far apart in memory: the newest ways, by how far they reach."""
-        self._parts.pop(extents, None)
-        if lie != tuple(((0, size),) if size else () for size in extents):
-            self._parts[extents] = lie
-            while len(self._parts) > _MOST_LAYOUTS:
-                del self._parts[next(iter(self._parts))]
-
-    def _remember(self, layout: tuple[TensorValue, ...]) -> None:
-        """By what outputs of further rounds are read: the newest layout, the largest, and others as there is room."""
-        self._layout = layout
-        key = tuple((leaf.dtype, leaf.shape, leaf.strides) for leaf in layout)
-        self._layouts.pop(key, None)
-        self._layouts[key] = layout
-        if len(self._layouts) > _MOST_LAYOUTS:
-            older = list(self._layouts)[:-1]
-            del self._layouts[min(older, key=lambda one: sum(leaf.elements for leaf in self._layouts[one]))]
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
         self._held.resume()
         if trim:
             self._opened.close()
-        self._done, self._kept = None, {}
+        self._done = None
+        self._kept.release()
         self._talk.ask(Release(poison=poison, trim=trim), Released)
 
     def trace(self, slots: Sequence[int]) -> Trace:
@@ -588,174 +260,3 @@ class WorkerSubject:
     def end(self) -> None:
         self._opened.close()
         self._talk.end()
-
-    # ---- sharing -----------------------------------------------------------------------------------------------
-
-    def _attach(self, arena: Arena) -> tuple[int, int]:
-        self._arenas += 1
-        descriptor = arena.descriptor()
-        try:
-            request = Attach(arena=self._arenas, size=arena.size, kind=arena.kind)
-            answer = self._talk.ask(request, Attached, descriptors=[descriptor])
-        finally:
-            os.close(descriptor)
-        return self._arenas, answer.base
-
-    def _shared(self, given: Any) -> tuple[Value, int | None]:
-        """A nested value for the worker; tensors in it go into a host arena of their own."""
-        found: list[torch.Tensor] = []
-        cursor = 0
-
-        def place(value: torch.Tensor) -> TensorValue:
-            nonlocal cursor
-            found.append(value.detach().cpu().contiguous())
-            offset, cursor = cursor, cursor + found[-1].numel() * found[-1].element_size() + 256 & ~255
-            return TensorValue(
-                dtype=str(value.dtype).removeprefix("torch."),
-                shape=tuple(value.shape),
-                strides=tuple(found[-1].stride()),
-                offset=offset,
-            )
-
-        arguments = encode(given, place)
-        if not found:
-            return arguments, None
-        arena = HostArena(cursor)
-        for leaf, value in zip(tensors(arguments), found, strict=True):
-            view(arena.bytes(), leaf, leaf.offset).copy_(value)
-        number, _ = self._attach(arena)
-        arena.close()
-        return arguments, number
-
-    # ---- reading -----------------------------------------------------------------------------------------------
-
-    def _read(self, output: Value, tensor: Callable[[TensorValue], Any]) -> Any:
-        match output:
-            case TensorValue():
-                return tensor(output) if output.device == self._device.type else Elsewhere(output.device)
-            case OpaqueValue():
-                return Opaque(output.type)
-            case SequenceValue():
-                items = [self._read(item, tensor) for item in output.items]
-                return items if output.kind == "list" else tuple(items)
-            case MappingValue():
-                return {key: self._read(item, tensor) for key, item in output.items.items()}
-            case FloatValue():
-                return float.fromhex(output.value)
-            case _:
-                return decode(output, lambda leaf: None)
-
-    def _read_tensor(self, leaf: TensorValue, described: Described, kept: dict[int, list[Kept]] | None) -> Any:
-        size = leaf.span * element_size(leaf.dtype)
-        if len(leaf.shape) != len(leaf.strides):
-            raise ValueError("shape and strides differ in length")
-        if not leaf.elements:
-            return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
-        source = self._in_sets(leaf.offset, size)
-        if self._copied_arena() is not None and source is None:
-            return self._read_copy(leaf, size, described.copies).to(self._device)
-        entry = self._entry(leaf.offset, size, described.handles) if source is None else None
-        if kept is None:
-            return self._read_now(leaf, size, source, entry)
-        if entry is not None:
-            self._opened.open(entry)  # for the next time
-        handle = entry.handle if entry else ""
-        fitting = (one.as_laid_out(leaf) for one in kept.get(leaf.offset, ()) if one.source.handle == handle)
-        whole = [one for one in fitting if one is not None]
-        found = max(whole, key=lambda one: one.data.numel(), default=None)
-        if found is None:
-            raise LaidOutAnew("an output could not be read, or lay otherwise, when the clock stopped")
-        if source is None and found.source.mapped is not None and not self._apart:
-            raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
-        if source is not None:  # seen where it lies, so that it shows what it is: an input
-            if not found.unchanged():
-                raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
-            return self._read_now(leaf, size, source, entry)
-        return view(found.data, leaf, 0) if found.places is None else found.sampled()
-
-    def _read_now(self, leaf: TensorValue, size: int, source: Source | None, entry: DeviceHandle | None) -> Any:
-        if source is not None:
-            assert source.mapped is not None
-            return view(source.mapped, leaf, 0)
-        if entry is not None:
-            return view(self._opened.open(entry).raw, leaf, leaf.offset - entry.base)
-        return self._read_host(leaf.offset, leaf)
-
-    def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
-        """The device allocation that holds an output; None on the host."""
-        if not self._apart:
-            return None
-        for entry in handles:
-            if entry.base <= address and address + size <= entry.base + entry.size:
-                return entry
-        raise ValueError("a device output without a handle to the memory that holds it")
-
-    def _read_copy(self, leaf: TensorValue, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
-        for copy in copies:
-            if copy.address <= leaf.offset and leaf.offset + size <= copy.address + copy.size:
-                return self._read_host(copy.copied_to + leaf.offset - copy.address, leaf)
-        raise ValueError("a device output without a copy of it on the host")
-
-    def _read_host(self, address: int, leaf: TensorValue) -> torch.Tensor:
-        """A copy of an output in the worker's host memory; the same one where several outputs are the same memory."""
-        key = (address, leaf.dtype, leaf.shape, leaf.strides)
-        if key not in self._copies:
-            size = bytes_of_copy(leaf)
-            self._copied_bytes += size
-            if self._copied_bytes > self._memory_bytes:  # addresses cost a worker nothing, copies cost the judge
-                raise ValueError(f"outputs of {self._copied_bytes} bytes, more than a worker may have")
-            self._copies[key] = self._copy(address, leaf)
-        return self._copies[key]
-
-    def _copy(self, address: int, leaf: TensorValue) -> torch.Tensor:
-        try:
-            return read_output(self._talk.pid, address, leaf)
-        except PermissionError as error:
-            if self._talk.could_be_read:
-                raise SubjectFailed("protocol", "closed its memory to the judge") from error
-            raise SandboxError(
-                "the kernel does not let the judge read a worker's memory (process_vm_readv): "
-                "allow ptrace between processes of one user, or run in a container with CAP_SYS_PTRACE"
-            ) from error
-        except OSError as error:
-            raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
-
-
-@contextmanager
-def _as_described() -> Iterator[None]:
-    """Whatever of a description cannot be true is the worker's fault."""
-    try:
-        yield
-    except ValueError as error:
-        raise SubjectFailed("protocol", f"described an output that cannot be: {error}") from error
-
-
-def _extents(output: Value) -> tuple[int, ...]:
-    """How many bytes of memory each tensor reaches over, as `Done` names it."""
-    with _as_described():
-        return tuple(map(extent, tensors(output)))
-
-
-def _parts(output: Value) -> _Lie:
-    """Which bytes each tensor takes, from its first element on; all that it reaches over where those are too many."""
-    found: list[tuple[Range, ...]] = []
-    left = _MOST_PARTS
-    with _as_described():
-        for leaf in tensors(output):
-            lie = parts(leaf, left)
-            found.append(((0, extent(leaf)),) if lie is None else lie)
-            left -= len(found[-1])
-    return tuple(found)
-
-
-def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:
-    return str(leaf.dtype).removeprefix("torch."), tuple(leaf.shape)
-
-
-def _without_contents(leaf: TensorValue) -> torch.Tensor:
-    """A tensor of that shape and dtype that takes no memory. Raises ValueError where there is none."""
-    element_size(leaf.dtype)
-    try:
-        return torch.empty(leaf.shape, dtype=getattr(torch, leaf.dtype), device="meta")
-    except RuntimeError as error:
-        raise ValueError(f"no tensor of {leaf.dtype} can have the shape {leaf.shape}: {error}") from error

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hosts import Host
 
-from harness.judge import worker_subject
+from harness.judge import attached_inputs, output_layouts, output_memory
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
@@ -176,7 +176,8 @@ def test_a_round_is_nothing_besides_it(subject):
 def held(subject, outputs, sets):
     """The subject, stopped after a round of this process that had these outputs."""
     subject._talk.pid = os.getpid()
-    subject._sets = (1, sets, sets.arena.bytes().data_ptr())
+    subject._talk.base = sets.arena.bytes().data_ptr()
+    subject.attach(sets)
     addresses = tuple(tuple(leaf.data_ptr() for leaf in call) for call in outputs)
     subject._done = Done(addresses, extents=tuple(tuple(leaf.nbytes for leaf in call) for call in outputs))
     subject.freeze()
@@ -239,7 +240,7 @@ def test_outputs_of_two_calls_that_are_one_buffer_by_two_mappings_share_memory(s
 def test_many_outputs_beside_many_mappings_of_the_inputs_take_little_time(subject, sets, monkeypatch):
     output = torch.zeros(100)
     known = [Mapping(at, at + 8, 0) for at in range(8, 480_000, 8)]
-    monkeypatch.setattr(worker_subject, "mappings_of", lambda pid, descriptor: known)
+    monkeypatch.setattr(attached_inputs, "mappings_of", lambda pid, descriptor: known)
     address, many = output.data_ptr(), 100_000
     held(subject, [[output]], sets)._done = Done(((address,) * many,), extents=((4,) * many,))
     started = time.process_time()
@@ -249,7 +250,7 @@ def test_many_outputs_beside_many_mappings_of_the_inputs_take_little_time(subjec
 
 def test_another_number_of_outputs_than_was_described_is_a_failure(subject, sets):
     held(subject, [[torch.zeros(4)], [torch.zeros(4), torch.zeros(4)]], sets)
-    subject._layout = (TensorValue(dtype="float32", shape=(4,), strides=(1,), offset=0),)
+    subject._layouts.newest = (TensorValue(dtype="float32", shape=(4,), strides=(1,), offset=0),)
     with pytest.raises(SubjectFailed, match="another number of outputs"):
         subject.spoil()
 
@@ -273,10 +274,10 @@ def test_outputs_that_are_larger_together_than_memory_are_a_failure_before_a_byt
     assert not room.any()
 
 
-def test_where_inputs_of_a_device_lay_before_says_nothing_of_an_output(subject, monkeypatch):
+def test_where_inputs_of_a_device_lay_before_says_nothing_of_an_output():
     arena = SimpleNamespace(kind="cuda", size=1024, descriptor=lambda: os.open(os.devnull, os.O_RDONLY))
-    monkeypatch.setattr(subject, "_apart", True)
-    monkeypatch.setattr(subject._opened, "_hardware", SimpleNamespace(wait=lambda: None))
+    hardware = SimpleNamespace(device=torch.device("cuda"), apart=True, ipc=lambda: None, wait=lambda: None)
+    subject = WorkerSubject(Talk(), hardware=hardware, init_arguments=[], call_s=1.0, memory_bytes=1 << 20)
     for base in (1 << 20, 1 << 30):
         subject._talk.base = base
         subject.attach(SimpleNamespace(arena=arena, values=()))
@@ -326,7 +327,8 @@ def test_outputs_that_lie_otherwise_than_they_were_overwritten_are_a_failure(spr
 
 def test_outputs_of_more_parts_than_may_be_are_overwritten_with_all_between(spread, monkeypatch):
     subject, room, described = spread
-    monkeypatch.setattr(worker_subject, "_MOST_PARTS", 3)
+    for module in (output_layouts, output_memory):
+        monkeypatch.setattr(module, "MOST_PARTS", 3)
     subject.spoil()
     assert not (room[:3] == 0).any()
     described(1, (4096, 1))

@@ -200,8 +200,8 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
             with ours:
                 talk = Conversation(worker, ours, refuse_to_build)
                 talk.expect_ready(seconds=seconds)
-                subject = WorkerSubject(talk, hardware=Host(), init_arguments=[], call_s=seconds, memory_bytes=1 << 30)
-                subject._talk = _Hasty(talk, seconds)
+                hasty: Any = _Hasty(talk, seconds)
+                subject = WorkerSubject(hasty, hardware=Host(), init_arguments=[], call_s=seconds, memory_bytes=1 << 30)
                 subject.construct(1)
                 subject.attach(sets)
                 for slot in range(CALLS):
@@ -228,6 +228,7 @@ class _Hasty:
     def __init__(self, talk: Conversation, seconds: float) -> None:
         self._talk, self._seconds = talk, seconds
         self.pid, self.could_be_read = talk.pid, True
+        self.freezer = talk.freezer
 
     def ask(self, request: Any, kind: Any, *, descriptors: Sequence[int] = (), **_: Any) -> Any:
         return self._talk.ask(request, kind, seconds=self._seconds, descriptors=descriptors)

@@ -1,0 +1,203 @@
+"""Output reader: outputs as a worker describes them, read where they lie or as they were kept."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from harness.backends.hardware import Hardware
+from harness.errors import SandboxError
+from harness.judge.attached_inputs import AttachedInputs
+from harness.judge.failure import LaidOutAnew, SubjectFailed
+from harness.judge.kept_outputs import ByAddress
+from harness.judge.opened_memory import OpenedMemory
+from harness.judge.output_layouts import as_described
+from harness.judge.reading import bytes_of_copy, read_output
+from harness.judge.snapshot import Source
+from harness.judge.subject import Elsewhere, Opaque
+from harness.judge.tensors import leaves
+from harness.judge.worker_conversation import Conversation
+from harness.transport.memory import element_size, view
+from harness.transport.values import (
+    FloatValue,
+    MappingValue,
+    OpaqueValue,
+    SequenceValue,
+    TensorValue,
+    Value,
+    decode,
+    tensors,
+)
+from harness.transport.worker_messages import Described, DeviceHandle, HostCopy
+
+
+class OutputReader:
+    """Reads outputs of one worker. Methods raise SubjectFailed for what cannot be as it is described.
+
+    `memory_bytes` is what of its host memory is copied at once.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        hardware: Hardware,
+        inputs: AttachedInputs,
+        opened: OpenedMemory,
+        memory_bytes: int,
+    ) -> None:
+        self._talk, self._inputs, self._opened = conversation, inputs, opened
+        self._device, self._apart = hardware.device, hardware.apart
+        self._memory_bytes = memory_bytes
+        self._copies: dict[tuple[object, ...], torch.Tensor] = {}
+        self._copied_bytes = 0
+
+    def open_all(self, described: Described) -> None:
+        """Open the device memory that outputs lie in and inputs do not."""
+        with as_described():
+            for leaf in (leaf for output in described.outputs for leaf in tensors(output)):
+                size = leaf.span * element_size(leaf.dtype)
+                if not leaf.elements or leaf.device != self._device.type:
+                    continue
+                if self._inputs.part_at(leaf.offset, size) is None:
+                    entry = self._entry(leaf.offset, size, described.handles)
+                    assert entry is not None
+                    self._opened.open(entry)
+
+    def read(self, described: Described, kept: Sequence[ByAddress | None], like: Any) -> list[Any]:
+        """All outputs that are described (`Subject.outputs`); of each what was kept, None where it is read as it is."""
+        copied = self._inputs.copied_arena
+        if copied is not None:
+            copied.take()
+        self._copies, self._copied_bytes = {}, 0
+        try:
+            with as_described():
+                return [
+                    self._read_output(output, described, of_call, like)
+                    for output, of_call in zip(described.outputs, kept, strict=True)
+                ]
+        finally:
+            self._copies = {}
+
+    def _read_output(self, output: Value, described: Described, kept: ByAddress | None, like: Any) -> Any:
+        """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
+
+        Its shapes, dtypes and sizes are looked at before a byte is copied. Raises ValueError for a description that
+        cannot be true, SubjectFailed for one that is not of what was kept: by then the worker knows which calls are
+        verified, so that no round may be repeated for it.
+        """
+        size = sum(leaf.span * element_size(leaf.dtype) for leaf in tensors(output))
+        if size > self._memory_bytes and not self._apart:  # of addresses that are reserved, not of memory
+            raise ValueError(f"outputs of {size} bytes, more than a worker may have")
+        mine = sorted((leaf.dtype, leaf.shape) for leaf in tensors(output))
+        if like is not None and mine != sorted(_form(leaf) for leaf in leaves(like)):
+            return self._read(output, _without_contents)  # a comparison names what differs
+        return self._read(output, lambda leaf: self._read_tensor(leaf, described, kept))
+
+    def _read(self, output: Value, tensor: Callable[[TensorValue], Any]) -> Any:
+        match output:
+            case TensorValue():
+                return tensor(output) if output.device == self._device.type else Elsewhere(output.device)
+            case OpaqueValue():
+                return Opaque(output.type)
+            case SequenceValue():
+                items = [self._read(item, tensor) for item in output.items]
+                return items if output.kind == "list" else tuple(items)
+            case MappingValue():
+                return {key: self._read(item, tensor) for key, item in output.items.items()}
+            case FloatValue():
+                return float.fromhex(output.value)
+            case _:
+                return decode(output, lambda leaf: None)
+
+    # ---- a tensor ----------------------------------------------------------------------------------------------
+
+    def _read_tensor(self, leaf: TensorValue, described: Described, kept: ByAddress | None) -> Any:
+        size = leaf.span * element_size(leaf.dtype)
+        if len(leaf.shape) != len(leaf.strides):
+            raise ValueError("shape and strides differ in length")
+        if not leaf.elements:
+            return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
+        source = self._inputs.part_at(leaf.offset, size)
+        if self._inputs.copied_arena is not None and source is None:
+            return self._read_copy(leaf, size, described.copies).to(self._device)
+        entry = self._entry(leaf.offset, size, described.handles) if source is None else None
+        if kept is None:
+            return self._read_now(leaf, size, source, entry)
+        if entry is not None:
+            self._opened.open(entry)  # for the next time
+        handle = entry.handle if entry else ""
+        fitting = (one.as_laid_out(leaf) for one in kept.get(leaf.offset, ()) if one.source.handle == handle)
+        whole = [one for one in fitting if one is not None]
+        found = max(whole, key=lambda one: one.data.numel(), default=None)
+        if found is None:
+            raise LaidOutAnew("an output could not be read, or lay otherwise, when the clock stopped")
+        if source is None and found.source.mapped is not None and not self._apart:
+            raise SubjectFailed("protocol", "an output lay in an input when the clock stopped, and does not any more")
+        if source is not None:  # seen where it lies, so that it shows what it is: an input
+            if not found.unchanged():
+                raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
+            return self._read_now(leaf, size, source, entry)
+        return view(found.data, leaf, 0) if found.places is None else found.sampled()
+
+    def _read_now(self, leaf: TensorValue, size: int, source: Source | None, entry: DeviceHandle | None) -> Any:
+        if source is not None:
+            assert source.mapped is not None
+            return view(source.mapped, leaf, 0)
+        if entry is not None:
+            return view(self._opened.open(entry).raw, leaf, leaf.offset - entry.base)
+        return self._read_host(leaf.offset, leaf)
+
+    def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
+        """The device allocation that holds an output; None on the host."""
+        if not self._apart:
+            return None
+        for entry in handles:
+            if entry.base <= address and address + size <= entry.base + entry.size:
+                return entry
+        raise ValueError("a device output without a handle to the memory that holds it")
+
+    # ---- host memory -------------------------------------------------------------------------------------------
+
+    def _read_copy(self, leaf: TensorValue, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
+        for copy in copies:
+            if copy.address <= leaf.offset and leaf.offset + size <= copy.address + copy.size:
+                return self._read_host(copy.copied_to + leaf.offset - copy.address, leaf)
+        raise ValueError("a device output without a copy of it on the host")
+
+    def _read_host(self, address: int, leaf: TensorValue) -> torch.Tensor:
+        """A copy of an output in the worker's host memory; the same one where several outputs are the same memory."""
+        key = (address, leaf.dtype, leaf.shape, leaf.strides)
+        if key not in self._copies:
+            size = bytes_of_copy(leaf)
+            self._copied_bytes += size
+            if self._copied_bytes > self._memory_bytes:  # addresses cost a worker nothing, copies cost the judge
+                raise ValueError(f"outputs of {self._copied_bytes} bytes, more than a worker may have")
+            self._copies[key] = self._copy(address, leaf)
+        return self._copies[key]
+
+    def _copy(self, address: int, leaf: TensorValue) -> torch.Tensor:
+        try:
+            return read_output(self._talk.pid, address, leaf)
+        except PermissionError as error:
+            if self._talk.could_be_read:
+                raise SubjectFailed("protocol", "closed its memory to the judge") from error
+            raise SandboxError(
+                "the kernel does not let the judge read a worker's memory (process_vm_readv): "
+                "allow ptrace between processes of one user, or run in a container with CAP_SYS_PTRACE"
+            ) from error
+        except OSError as error:
+            raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
+
+
+def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:
+    return str(leaf.dtype).removeprefix("torch."), tuple(leaf.shape)
+
+
+def _without_contents(leaf: TensorValue) -> torch.Tensor:
+    """A tensor of that shape and dtype that takes no memory. Raises ValueError where there is none."""
+    element_size(leaf.dtype)
+    try:
+        return torch.empty(leaf.shape, dtype=getattr(torch, leaf.dtype), device="meta")
+    except RuntimeError as error:
+        raise ValueError(f"no tensor of {leaf.dtype} can have the shape {leaf.shape}: {error}") from error
