@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from harness.judge.attached_inputs import AttachedInputs
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import MOST_PARTS, Lie, OutputLayouts
 from harness.judge.reach import Range, merged
@@ -68,7 +68,7 @@ class OutputMemory:
         """Overwrite what the outputs lie in (`Subject.spoil`)."""
         newest = self._layouts.newest
         if newest and any(len(call) != len(newest) for call in done.addresses):
-            raise SubjectFailed("protocol", "named another number of outputs than it had described before")
+            raise LaidOutAnew("named another number of outputs than it had described before")
         if not self._apart:
             self._inputs.locate()
         if not self._apart and any(size > self._memory_bytes for call in done.extents for size in call):
