@@ -14,7 +14,7 @@ Whatever else an argument may be is taken as the device's. Pointers to the host'
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.emulate.draft import Draft
@@ -52,9 +52,10 @@ _KEEPS_ITS_PLACE = {
 
 @dataclass(frozen=True)
 class _Declaration:
-    """A local tensor: the indices of its name and of the braces around its block."""
+    """A local tensor: the indices of its name, of the bracket behind its sizes, of the braces around its block."""
 
     at: int
+    made: int
     begin: int
     end: int
 
@@ -83,13 +84,16 @@ def _marked(draft: Draft, made: "_Made", first: int, last: int) -> tuple[str, st
 
 
 class _Made:
-    """The local tensors of a source that are made without a device."""
+    """The local tensors of a source that are made without a device.
+
+    What is asked of each is looked up: a source may have ten thousands of a name.
+    """
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._named: defaultdict[str, list[int]] = defaultdict(list)
         self._declared: defaultdict[str, list[_Declaration]] = defaultdict(list)
-        self._known: dict[_Declaration, bool] = {}
+        self._moved: dict[str, list[int]] = {}
         self._conditions: list[int] = []  # of the preprocessor
         self._defined: set[str] = set()
         self._in_directives: set[str] = set()
@@ -103,13 +107,14 @@ class _Made:
                 blocks.pop()
             elif token.kind == "name":
                 self._named[token.text].append(index)
-                if blocks and _declares_host_tensor(draft, index):
-                    self._declare(index, blocks[-1])
+                if blocks and (made := _made_on_the_host(draft, index)) is not None:
+                    self._declare(index, made, blocks[-1])
+        self._macros = sorted(index for name in self._defined for index in self._named.get(name, ()))
 
-    def _declare(self, index: int, begin: int) -> None:
+    def _declare(self, index: int, made: int, begin: int) -> None:
         end = self._draft.partners.get(begin)
         if end is not None and self._draft.text(self._draft.before(begin)) in _BEFORE_A_BLOCK:
-            self._declared[self._draft.text(index)].append(_Declaration(index, begin, end))
+            self._declared[self._draft.text(index)].append(_Declaration(index, made, begin, end))
 
     def _read_directive(self, index: int) -> None:
         before = self._draft.before(index)
@@ -127,29 +132,22 @@ class _Made:
         number = bisect(declared, at, key=lambda one: one.at) - 1
         if number < 0 or declared[number].end < at:
             return False
-        one = declared[number]
-        if one not in self._known:
-            self._known[one] = self._stays(name, one)
-        return self._known[one]
+        return self._stays(name, declared[number])
 
     def _stays(self, name: str, declared: _Declaration) -> bool:
         """Nothing in the block moves it, no directive chooses what is in the block, no macro has a hand in it."""
-        if name in self._in_directives or self._has_macros(declared):
+        if name in self._in_directives or _any_between(self._macros, declared.at, declared.made):
             return False
-        if bisect(self._conditions, declared.begin) != bisect(self._conditions, declared.end):
+        if _any_between(self._conditions, declared.begin, declared.end):
             return False
-        named = self._named[name]
-        uses = range(bisect(named, declared.at), bisect(named, declared.end))
-        return all(_keeps_its_place(self._draft, named[use]) for use in uses)
+        if name not in self._moved:
+            self._moved[name] = [at for at in self._named[name] if not _keeps_its_place(self._draft, at)]
+        return not _any_between(self._moved[name], declared.at, declared.end)
 
-    def _has_macros(self, declared: _Declaration) -> bool:
-        """Whether what makes it names macros, which may stand for a device."""
-        at: int | None = declared.at
-        while at is not None and self._draft.text(at) != ";":
-            if self._draft.text(at) in self._defined:
-                return True
-            at = self._draft.after(at)
-        return False
+
+def _any_between(places: Sequence[int], first: int, last: int) -> bool:
+    """Whether any of these ascending places is behind the first and not behind the last."""
+    return bisect(places, first) != bisect(places, last)
 
 
 def _keeps_its_place(draft: Draft, at: int) -> bool:
@@ -173,35 +171,40 @@ def _is_returned(draft: Draft, at: int) -> bool:
     return False
 
 
-def _declares_host_tensor(draft: Draft, at: int) -> bool:
-    """Whether it is the name in `auto name = torch::empty(sizes);`, of a tensor for which no device is named."""
+def _made_on_the_host(draft: Draft, at: int) -> int | None:
+    """The closing bracket where it is the name in `auto name = torch::empty(sizes);`, for which no device is named."""
     if draft.text(draft.before(at)) not in ("auto", "Tensor"):
-        return False
+        return None
     said, opening = [], draft.after(at)
     for _ in range(4):
         said.append(draft.text(opening))
         opening = draft.after(opening) if opening is not None else None
     if said[0] != "=" or said[1] not in ("torch", "at") or said[2] != "::" or said[3] not in _BEFORE_OPTIONS:
-        return False
+        return None
     closing = draft.partners.get(opening) if opening is not None else None
     if opening is None or closing is None or draft.text(draft.after(closing)) != ";":
-        return False
+        return None
     options = [*_arguments(draft, opening)][_BEFORE_OPTIONS[said[3]] :]
-    return not options or (len(options) == 1 and bool(_OPTIONS_WITHOUT_DEVICE.fullmatch(_text(draft, *options[0]))))
+    if options and (len(options) > 1 or _OPTIONS_WITHOUT_DEVICE.fullmatch(_text(draft, *options[0])) is None):
+        return None
+    return closing
 
 
 def _arguments(draft: Draft, opening: int) -> Iterator[tuple[int, int]]:
-    """First and last token of each argument in these brackets. Template arguments with a comma come in pieces."""
+    """First and last token of each argument in these brackets. Template arguments with a comma come in pieces.
+
+    Brackets that cross end the last: no token is gone through for each of many launches.
+    """
     closing = draft.partners.get(opening, opening)
     at = draft.after(opening)
     while at is not None and at < closing:
         first = at
-        while at is not None and at < closing and draft.text(at) != ",":
+        while at is not None and at < closing and draft.text(at) not in (",", ")", "]", "}"):
             last = draft.partners.get(at, at) if draft.text(at) in ("(", "[", "{") else at
             at = draft.after(last)
         if at != first:
             yield first, last
-        at = draft.after(at) if at is not None and at < closing else None
+        at = draft.after(at) if at is not None and at < closing and draft.text(at) == "," else None
 
 
 def _text(draft: Draft, first: int, last: int) -> str:

@@ -117,7 +117,7 @@ class _ChatFold:
         return any(part for parts in self._texts.values() for part in parts)
 
     def reply(self, *, cut_by: str = "") -> Reply:
-        finish = self._choice.get("finish_reason") or cut_by
+        finish = str(self._choice.get("finish_reason") or cut_by)
         if not finish:
             raise BrokenStream("the stream ended before the answer did")
         message = self._rest | {name: "".join(parts) for name, parts in self._texts.items()}
@@ -189,7 +189,7 @@ class _ResponsesFold:
         text = "".join(part.get("text") or "" for part in parts) or "".join(self._text)
         refusal = "".join(part.get("refusal") or "" for part in parts)
         details = self._response.get("incomplete_details") or {}
-        finish = details.get("reason") or "completed" if self._ended else cut_by
+        finish = str(details.get("reason") or "completed") if self._ended else cut_by
         response = self._response if self._ended else self._response | {"output_text": text}
         return Reply(
             text=text or refusal,
@@ -223,7 +223,7 @@ def _outcome(text: str, *, refused: bool, finish_reason: str) -> Outcome:
 
 
 def _usage(usage: dict[str, Any], prompt: str, completion: str) -> Usage:
-    """The counts by the names of either API; what is no number is not a count."""
+    """The counts by the names of either API; what is no number of 64 bits is not a count."""
     details = (usage.get(f"{prompt}_details") or {}, usage.get(f"{completion}_details") or {})
     cost = usage.get("cost")
     return Usage(
@@ -235,8 +235,11 @@ def _usage(usage: dict[str, Any], prompt: str, completion: str) -> Usage:
     )
 
 
+_BEYOND = 2**63
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and -_BEYOND <= value < _BEYOND else None
 
 
 APIS: dict[ApiName, Api] = {

@@ -4,10 +4,10 @@ Nothing is tried again here; `asking` does that. The openai client is loaded whe
 """
 
 import asyncio
+import contextlib
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -51,7 +51,7 @@ class Heard:
     first_token_s: float | None
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def open_client(base_url: str, key: str) -> "AsyncIterator[AsyncOpenAI]":
     """A client that neither retries nor gives up by itself. Raises InputError where openai is not installed."""
     try:
@@ -81,14 +81,16 @@ async def hear(client: "AsyncOpenAI", api: Api, body: Json, *, deadline_s: float
         finally:
             await stream.close()
 
+    cut_by = ""
     try:
-        async with asyncio.timeout(deadline_s):
-            await _translated(listen)
-        reply = fold.reply()
-    except TimeoutError:
-        if not fold.started:
-            raise Trouble(f"nothing came within {deadline_s:.0f} s", hope="again") from None
-        reply = fold.reply(cut_by=DEADLINE)
+        try:
+            async with asyncio.timeout(deadline_s):
+                await _translated(listen)
+        except TimeoutError:
+            if not fold.started:
+                raise Trouble(f"nothing came within {deadline_s:.0f} s", hope="again") from None
+            cut_by = DEADLINE
+        reply = _reply(fold, cut_by)
     except BrokenStream as broken:
         raise Trouble(str(broken), hope="again") from None
     except _Filtered as filtered:
@@ -124,10 +126,22 @@ async def _translated(listen: Any) -> None:
 
 def _feed(fold: Fold, event: Any) -> None:
     """Give one event to the fold. Raises BrokenStream for one that has not the API's shape."""
-    try:
+    with _in_shape():
         # What servers add is not in the client's types, which pydantic would warn of.
         fold.add(event if isinstance(event, dict) else event.to_dict(mode="json", warnings=False))
-    except (AttributeError, TypeError, KeyError) as error:  # whatever a server may send in the place of an event
+
+
+def _reply(fold: Fold, cut_by: str) -> Reply:
+    """What the events were together. Raises BrokenStream where that has not the API's shape."""
+    with _in_shape():
+        return fold.reply(cut_by=cut_by)
+
+
+@contextlib.contextmanager
+def _in_shape() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, TypeError, KeyError, ValueError, OverflowError) as error:  # whatever a server may send
         raise BrokenStream(f"the stream holds what is no event of this API ({error})") from None
 
 

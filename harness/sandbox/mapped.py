@@ -6,12 +6,13 @@ To others it tells how far mappings of it reach, and how much of such memory the
 most the smaller of both. Not covered for others than root: a file of which a part was unmapped before it was looked at.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from harness.sandbox.processes import memory_device, read_bytes
+from harness.sandbox.processes import folders_of_tasks, memory_device, read_bytes
 
 MOST_MAPPINGS = 1 << 18
 """Of all processes together: 32 compilers of torch's have 50 thousand. These are gone through in half a second."""
@@ -20,7 +21,6 @@ MOST_TEXT_BYTES = 1 << 26
 MOST_FILES = 1 << 14
 """Files in memory behind them; a look at each takes 5 µs."""
 _SECTOR_BYTES = 512
-_GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
 @dataclass
@@ -67,10 +67,7 @@ def is_told() -> bool:
 
 
 def _look_through(pid: int, found: Mapped) -> None:
-    try:
-        maps = read_bytes(f"/proc/{pid}/maps", MOST_TEXT_BYTES - found.text_bytes)
-    except _GONE:  # one that has closed itself to us shows in its descriptors
-        return
+    place, maps = _mappings(pid, MOST_TEXT_BYTES - found.text_bytes)
     untold = set()
     found.mappings += maps.count(b"\n")
     found.text_bytes += len(maps)
@@ -81,25 +78,34 @@ def _look_through(pid: int, found: Mapped) -> None:
             continue
         if found.too_many:
             return
-        size = _bytes_of(f"/proc/{pid}/map_files/{start:x}-{end:x}", inode)
+        size = _bytes_of(f"{place}/map_files/{start:x}-{end:x}", inode)
         if size is None:
             untold |= {inode} - found.reach.keys()
             found.reach[inode] = max(found.reach.get(inode, 0), offset + end - start)
         else:
             found.known[inode] = size
             found.reach.pop(inode, None)
-    if untold and _has_ended(pid):  # nothing is told of what it mapped, and it holds nothing any more
+    if untold and not _mappings(pid, 0)[0]:  # nothing is told of what it mapped, and it holds nothing any more
         for inode in untold:
             found.reach.pop(inode, None)
 
 
-def _has_ended(pid: int) -> bool:
-    try:
-        return not read_bytes(f"/proc/{pid}/maps", 0)
-    except PermissionError:
-        return False
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+def _mappings(pid: int, most: int) -> tuple[str, bytes]:
+    """The folder of the first of a process's threads that shows its mappings, and these.
+
+    One that has ended shows none, and the others go on. Of a process that has closed itself to us its first thread's
+    folder, and nothing: it shows in its descriptors. Both are empty where all threads have ended.
+    """
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for place in folders_of_tasks(pid):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                try:
+                    maps = read_bytes(f"{place}/maps", most)
+                except PermissionError:
+                    return place, b""
+                if maps:
+                    return place, maps
+    return "", b""
 
 
 def _bytes_of(link: str, inode: int) -> int | None:

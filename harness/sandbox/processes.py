@@ -6,7 +6,7 @@ import math
 import os
 import re
 import signal
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,8 +101,18 @@ def _living_task(pid: int) -> str | None:
 
     A process lives as long as any thread of it, and what its threads share is not shown of one that has ended.
     """
-    places = (f"/proc/{pid}", *(f"/proc/{pid}/task/{task}" for task in os.listdir(f"/proc/{pid}/task")))
-    return next((place for place in places if not _has_ended(place)), None)
+    return next((place for place in folders_of_tasks(pid) if not _has_ended(place)), None)
+
+
+def folders_of_tasks(pid: int) -> Iterator[str]:
+    """The folders of a process's threads, the first one's before all others. Raises OSError where it is gone.
+
+    By numbers of their own: below /proc/PID/task there is no map_files.
+    """
+    yield f"/proc/{pid}"
+    for task in os.listdir(f"/proc/{pid}/task"):
+        if int(task) != pid:
+            yield f"/proc/{task}"
 
 
 def lives(pid: int) -> bool:
@@ -142,7 +152,7 @@ def held_files(pid: int, *, mapped: bool = False) -> list[os.stat_result]:
         found = _files_in(f"{task}/fd") if task is not None else []
         if mapped:
             with contextlib.suppress(PermissionError):
-                found += _files_in(f"/proc/{pid}/map_files")
+                found += _files_in(f"{task}/map_files") if task is not None else []
         return found
     return []
 

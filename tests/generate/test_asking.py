@@ -2,6 +2,7 @@ import asyncio
 import json
 import threading
 import time
+from typing import Any
 
 import pytest
 from questions import KEY, SHA, Listener, question
@@ -82,6 +83,22 @@ def test_what_servers_add_of_their_own_is_kept(serve, ask_all):
 def test_a_server_that_counts_no_tokens_is_none_the_worse(serve, ask_all):
     (kept,) = ask_all(serve(Say(CODE, usage=None))).kept
     assert (kept.text, kept.usage.prompt_tokens) == (CODE, None)
+
+
+@pytest.mark.parametrize("count", [10**30, -(10**30), "many", [7]])
+def test_what_is_no_number_of_64_bits_is_no_count(serve, ask_all, count: object):
+    (kept,) = ask_all(serve(Say(CODE, usage={"prompt_tokens": count, "completion_tokens": 5}))).kept
+    assert (kept.text, kept.usage.prompt_tokens, kept.usage.completion_tokens) == (CODE, None, 5)
+
+
+@pytest.mark.parametrize(
+    "usage", [[1], "much", {"prompt_tokens_details": [1]}, {"cost": 10**400}], ids=["list", "text", "details", "cost"]
+)
+def test_an_answer_in_another_shape_is_tried_again_and_ends_no_command(serve, ask_all, usage: Any):
+    server = serve(lambda request: Say(CODE, usage=None if request.number else usage))
+    (kept,) = ask_all(server).kept
+    assert len(server.requests) == 2
+    assert kept.text == CODE
 
 
 def test_halves_of_characters_are_written_as_escapes(serve, ask_all, tmp_path):

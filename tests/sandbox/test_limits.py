@@ -399,10 +399,15 @@ time.sleep(30)
             "memory",
         ),
         ("fd = os.memfd_create('x'); [os.write(fd, b'x' * (8 << 20)) for _ in range(32)]; time.sleep(30)", "memory"),
+        (
+            "block = mmap.mmap(-1, 256 << 20); "
+            "[(block.write(b'x' * (8 << 20)), block.madvise(mmap.MADV_DONTNEED)) for _ in range(32)]; time.sleep(30)",
+            "memory",
+        ),
         ("[threading.Thread(target=time.sleep, args=(30,)).start() for _ in range(100)]", "processes"),
         ("any(False for _ in iter(int, 1))", "cpu"),
     ],
-    ids=["memory", "memfds", "threads", "cpu"],
+    ids=["memory", "memfds", "unmapped pages", "threads", "cpu"],
 )
 def test_a_process_whose_first_thread_has_ended_is_counted_like_any(candidate, what: str, cause: str) -> None:
     source = LEADERLESS.format(what=what)
