@@ -17,8 +17,15 @@ Range = tuple[int, int]
 
 
 def extent(leaf: TensorValue) -> int:
-    """How many bytes it reaches over, from its first element to its last. Raises ValueError for a dtype of no size."""
-    return leaf.span * element_size(leaf.dtype) if leaf.elements else 0
+    """How many bytes it reaches over, from its first element to its last.
+
+    Raises ValueError for a dtype that torch does not have, and for other strides than dimensions, of empty ones too:
+    what is read of further rounds goes by them.
+    """
+    width = element_size(leaf.dtype)
+    if len(leaf.shape) != len(leaf.strides):
+        raise ValueError("shape and strides differ in length")
+    return leaf.span * width if leaf.elements else 0
 
 
 def parts(leaf: TensorValue, most: int) -> tuple[Range, ...] | None:
