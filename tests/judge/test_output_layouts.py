@@ -4,7 +4,7 @@ import pytest
 
 from harness.judge.failure import SubjectFailed
 from harness.judge.output_layouts import OutputLayouts
-from harness.transport.values import TensorValue
+from harness.transport.values import TensorValue, digest_of_plain
 from harness.transport.worker_messages import Done
 
 
@@ -27,5 +27,5 @@ def test_an_empty_output_that_cannot_be_is_the_worker_s_failure_before_anything_
 def test_an_empty_output_is_remembered_like_any():
     layouts = OutputLayouts()
     leaf = TensorValue(dtype="float32", shape=(0, 3), strides=(3, 1), offset=64)
-    layouts.learn([0], [leaf], Done(addresses=((64,),), extents=((0,),)))
+    layouts.learn([0], [leaf], Done(addresses=((64,),), extents=((0,),), plain=(digest_of_plain(leaf),)))
     assert layouts.newest == (leaf,)
