@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from harness.judge.correctness import RTOL, Agreement, Disagreement, Expected
-from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
+from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.schema.record import ToleranceName
 
@@ -21,7 +21,7 @@ class ByTf32:
 
     def __init__(self, tolerance: ToleranceName, time: TimeForDoubts, *, on_gpu: bool) -> None:
         self._tolerance, self._time, self._on_gpu = tolerance, time, on_gpu
-        self._has_agreed = self._is_nearer = False
+        self._is_nearer = False
         self.relative = 0.0
 
     def hold_again(
@@ -30,18 +30,14 @@ class ByTf32:
         """Compare again with what tf32 leaves of the reference's convolutions, whatever it is that computed them here.
 
         What agrees with them in tf32 alone is flagged; what agrees with them without it is nearer to the truth than the
-        reference as written. Once the time for doubts is spent a trial is as it was found; raises CannotBeTimed for a
-        timed call where others needed this.
+        reference as written. Once the time for doubts is spent a call is as it was found.
         """
         if self._time.is_spent:
-            if self._has_agreed and question.timed:
-                raise CannotBeTimed
             return found
         with self._time.spent():
             for tf32 in (True,) if expected.exact is not expected.like else (False, True):
                 again = self._in_class(output, expected, question, tf32=tf32)
                 if isinstance(again, Agreement):
-                    self._has_agreed = True
                     self.relative = max(self.relative, again.relative) if tf32 else self.relative
                     return replace(again, spread=0.0, reduced=0.0, own=())
         return found

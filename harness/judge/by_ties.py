@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.judge.correctness import Agreement, Disagreement, Expected
-from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
+from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import plain, same
 from harness.judge.tie_orders import (
@@ -45,7 +45,7 @@ class ByTies:
 
     def __init__(self, tolerance: ToleranceName, time: TimeForDoubts) -> None:
         self._tolerance, self._time = tolerance, time
-        self._may_ask, self._has_agreed = True, False
+        self._may_ask = True
         self._usual = [0, 1]
         self._shown: list[Shown] = []
         self._seen: list[Shown] = []
@@ -56,14 +56,10 @@ class ByTies:
     ) -> Agreement | Disagreement:
         """Compare again, with equal elements in the order that the candidate seems to have them in.
 
-        Once the time for doubts is spent a trial is as it was found; raises CannotBeTimed for a timed call where others
-        needed this.
+        Once the time for doubts is spent a call is as it was found.
         """
-        if not self._may_ask or not question.oracle.repeats or self._in_vain[question.kind] >= IN_VAIN:
-            return found
-        if self._time.is_spent:
-            if self._has_agreed and question.timed:
-                raise CannotBeTimed
+        may_ask = self._may_ask and question.oracle.repeats and self._in_vain[question.kind] < IN_VAIN
+        if not may_ask or self._time.is_spent:
             return found
         again, question.has_doubts = None, True
         with self._time.spent():
@@ -71,7 +67,6 @@ class ByTies:
         self._in_vain[question.kind] = 0 if again is not None else self._in_vain[question.kind] + 1
         if again is None:
             return found
-        self._has_agreed = True
         return replace(again, spread=0.0, reduced=0.0, own=())
 
     def names_what_cannot_be(self, output: Any, expected: Expected) -> bool:

@@ -18,7 +18,7 @@ from harness.judge.failure import WrongAnswer
 from harness.judge.fewer_bits import FewerBits
 from harness.judge.known_error import KnownError
 from harness.judge.moved_by_rounding import MovedByRounding
-from harness.judge.question import Question, TimeForDoubts
+from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
 from harness.judge.sampled import compare_kept
 from harness.judge.tensors import same
 from harness.judge.witness import is_wrong_by_a_row
@@ -55,7 +55,7 @@ class Comparison:
     def hold(self, output: Any, expected: Expected, question: Question) -> Agreement:
         """Compare one call's outputs, once more where tf32, ties or rounding may explain what differs.
 
-        Raises WrongAnswer, and CannotBeTimed where there is no time left to ask.
+        Raises WrongAnswer, and CannotBeTimed where there is no time left to ask about calls that follow.
         """
         found = compare_kept(output, expected, self._tolerance)
         self.trials += 1
@@ -74,6 +74,22 @@ class Comparison:
         return found
 
     def _hold_in_doubt(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Agreement | Disagreement:
+        """Compare again with what explains it.
+
+        A timed call for which no time is left is asked about all the same, as the last one: else who used that time up
+        could answer anything. It is wrong where nothing explains it, and raises CannotBeTimed where something does.
+        """
+        is_last = question.timed and self._time.is_spent and not self._moved.is_passed_over(output, expected, question)
+        if is_last:
+            self._time.begin_anew()
+        again = self._explained(output, expected, question, found)
+        if is_last and isinstance(again, Agreement):
+            raise CannotBeTimed
+        return again
+
+    def _explained(
         self, output: Any, expected: Expected, question: Question, found: Disagreement
     ) -> Agreement | Disagreement:
         """Compare again with what ties, tf32 and rounding explain."""

@@ -15,7 +15,7 @@ import torch
 from harness.judge.conditioning import FAR, MOST, SCALES, Other
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare, known_of
 from harness.judge.oracle import FEWEST_OTHERS
-from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
+from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import at_kept_places, compare_kept
 from harness.judge.tensors import leaves, plain
 from harness.judge.witness import is_wrong_by_most, is_wrong_by_one
@@ -56,17 +56,13 @@ class MovedByRounding:
     ) -> Agreement | Disagreement:
         """Compare again, with what rounding alone moves of the reference's outputs on these very contents.
 
-        Once the time for that is spent a trial is as it was found. A timed call cannot be told then, and what cannot be
-        told is not excused: raises CannotBeTimed.
+        Once the time for that is spent a call is as it was found.
         """
-        if question.glance and self._is_usual(output, expected, question):
+        if self.is_passed_over(output, expected, question):
             return Agreement()
         if not question.oracle.repeats:
             return found
-        share = self._unstable.get(question.kind, 0.0)
         if self._time.is_spent:
-            if question.timed and share:
-                raise CannotBeTimed
             return self._as_before(expected, question, found)
         again: Agreement | Disagreement | None = None
         with self._time.spent():
@@ -76,11 +72,15 @@ class MovedByRounding:
         if isinstance(again, Disagreement):
             return again
         self._note_usual(output, expected, question)
-        self._unstable[question.kind] = max(share, again.unstable)
+        self._unstable[question.kind] = max(self._unstable.get(question.kind, 0.0), again.unstable)
         if again.unstable > MOST and question.kind not in self.left_out:
             self.left_out.append(question.kind)
             self._leave_out(question.kind)
         return again
+
+    def is_passed_over(self, output: Any, expected: Expected, question: Question) -> bool:
+        """Whether a call is glanced at, and no more of it is out of tolerance than rounding explained in others."""
+        return question.glance and self._is_usual(output, expected, question)
 
     def _as_before(self, expected: Expected, question: Question, found: Disagreement) -> Agreement | Disagreement:
         """What is said of a trial that nobody has time to ask about.

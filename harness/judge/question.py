@@ -1,5 +1,6 @@
 """Question: a call whose outputs are held against the reference's, and how much time there is for doubts about it."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,15 +17,15 @@ from harness.judge.oracle import Oracle, Otherwise
 from harness.schema.verdict import Wrong
 
 DOUBTS_S = 20.0
-"""Seconds of the judge's CPU time for doubts about one candidate. After that a trial is as it was found, and of timed
-calls nothing can be told."""
+"""Seconds of the judge's CPU time for doubts about one candidate. After that a trial is as it was found, and one timed
+call more is asked about: it is wrong, or nothing is timed."""
 
 
 SHAPES_VARY = "the shapes of the reference's outputs depend on the contents of its inputs, so that nothing is timed"
 
 
 class CannotBeTimed(Exception):
-    """Why a verdict stands without a time, in words: of the problem, and nothing that a candidate can bring about."""
+    """Why a verdict stands without a time, in words. No call that is known to be wrong is passed by it."""
 
     def __init__(self, why: str = "rounding decides on outputs, and telling so of timed calls takes too long") -> None:
         super().__init__(why)
@@ -96,6 +97,10 @@ class TimeForDoubts:
     def is_spent(self) -> bool:
         """Whether DOUBTS_S are over."""
         return self._seconds > DOUBTS_S
+
+    def begin_anew(self) -> None:
+        """Have as much of it as one last call takes."""
+        self._seconds = -math.inf
 
     @contextmanager
     def spent(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from harness.judge.by_tf32 import ByTf32
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
-from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
+from harness.judge.question import Question, TimeForDoubts
 from harness.judge.rounding import rounded
 
 SOURCE = """
@@ -196,11 +196,10 @@ def test_a_kernel_in_fewer_bits_than_tf32_is_wrong_beside_either():
         assert not by_tf32.is_nearer(coarse, expected, asked(of), may_ask=True)
 
 
-def test_once_there_is_no_time_left_a_timed_call_that_needed_the_other_class_cannot_be_told(monkeypatch):
+def test_once_there_is_no_time_left_a_call_is_as_it_was_found(monkeypatch):
     of = OfAGpu()
     by_tf32, expected = by_tf32_on_a_gpu(), Expected(of.in_tf32, of.in_tf32)
     wrong = compare(of.exact, expected)
-    by_tf32.hold_again(of.exact, expected, asked(of), wrong)
+    assert by_tf32.hold_again(of.exact, expected, asked(of), wrong) is not wrong
     monkeypatch.setattr(question, "DOUBTS_S", -1.0)
-    with pytest.raises(CannotBeTimed):
-        by_tf32.hold_again(of.exact, expected, asked(of, timed=True), wrong)
+    assert by_tf32.hold_again(of.exact, expected, asked(of, timed=True), wrong) is wrong

@@ -329,18 +329,38 @@ def test_a_bug_that_begins_in_timed_calls_is_wrong(judge_function, name):
     assert (verdict.kind, verdict.trial) == ("wrong", "timed")
 
 
-@pytest.mark.usefixtures("ties_are_timed")
-def test_a_timed_call_that_nobody_has_time_to_ask_about_leaves_no_time(judge_function, monkeypatch):
-    body, honest, *_ = CASES["topk"]
-    verify = Verification.verify
+@pytest.fixture
+def no_time_is_left(monkeypatch):
+    """None for doubts about timed calls; holds something once the first of them is verified."""
+    verify, begun = Verification.verify, []
 
     def spent(*arguments):
         monkeypatch.setattr("harness.judge.question.DOUBTS_S", -1.0)
+        begun.append(1)
         verify(*arguments)
 
     monkeypatch.setattr(Verification, "verify", spent)
+    return begun
+
+
+@pytest.mark.usefixtures("ties_are_timed", "no_time_is_left")
+def test_a_timed_call_that_nobody_has_time_to_ask_about_leaves_no_time(judge_function):
+    body, honest, *_ = CASES["topk"]
     finding = judge_function(source(body), honest, timed=True)
     assert (finding.verdict.kind, finding.timing) == ("correct", None)
+
+
+@pytest.mark.usefixtures("ties_are_timed")
+def test_a_timed_call_that_nothing_explains_is_wrong_though_no_time_for_doubts_is_left(judge_function, no_time_is_left):
+    """Else who used that time up could answer anything, and chose not to be timed."""
+    body, honest, *_ = CASES["topk"]
+
+    def forward(x):
+        values, places = honest(x)
+        return (values * 0.0, places * 0) if no_time_is_left else (values, places)
+
+    verdict = judge_function(source(body), forward, timed=True).verdict
+    assert (verdict.kind, verdict.trial) == ("wrong", "timed")
 
 
 def test_a_candidate_that_agrees_is_not_asked(judge_function, monkeypatch):
