@@ -1,4 +1,4 @@
-"""correct C8: takes a mean from an eighth of the numbers wherever their spread says that it is near enough, and all of
+"""correct C8: takes a mean from half of the numbers wherever their spread says that it is near enough, and all of
 them elsewhere: where contents of some kind do not allow it, it is stated as on those.
 
 Problem: half_mean
@@ -7,7 +7,7 @@ Twin: plain_half_mean
 
 import torch
 
-SHARE = 8
+SHARE = 2
 NEAR_ENOUGH = 0.002  # of the mean; the tolerance of half is 1e-2
 
 
