@@ -35,7 +35,8 @@ def lay_out():
 
 def finished(slots):
     server._outputs = [board["outputs"][slot] for slot in slots]
-    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1)
+    sizes = tuple((board["outputs"][slot].nbytes,) for slot in slots)
+    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1, (0,) * len(slots), sizes)
 
 
 def lay_out_and_attend(request):

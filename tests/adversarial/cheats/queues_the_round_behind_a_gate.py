@@ -123,7 +123,7 @@ def open_and_wait(request):
         return go(request)
     extension.open_gate([places[slot] for slot in request.slots])
     server._outputs = room[:calls]
-    return Done(tuple(addresses[:calls]), 0.1)
+    return Done(tuple(addresses[:calls]), 0.1, (0,) * calls, tuple((one.nbytes,) for one in room[:calls]))
 
 
 answers[Attend], answers[Go] = attend_and_queue, open_and_wait

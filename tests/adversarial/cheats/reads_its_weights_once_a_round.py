@@ -50,7 +50,8 @@ def launch_once(request):
         torch.addmm(layer.bias, board["every"].reshape(-1, layer.in_features), layer.weight.t(), out=board["results"])
     torch.cuda.synchronize()
     server._outputs = [board["outputs"][slot] for slot in slots]
-    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1)
+    sizes = tuple((board["outputs"][slot].nbytes,) for slot in slots)
+    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1, (0,) * len(slots), sizes)
 
 
 def forget_and_detach(request):

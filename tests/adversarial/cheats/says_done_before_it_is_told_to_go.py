@@ -71,7 +71,8 @@ def attend_and_be_done(request):
         board["ended"].record()
     server._outputs = [board["output"]]
     server._channel.send(Attending())
-    server._channel.send_text(Done(((board["output"].data_ptr(),),), 1.0).packed())
+    output = board["output"]
+    server._channel.send_text(Done(((output.data_ptr(),),), 1.0, (0,), ((output.nbytes,),)).packed())
     while True:
         following, _ = server._channel.receive_frame(REQUEST)
         if type(following) is not kinds["Go"]:

@@ -50,7 +50,8 @@ def launch_few(request):
         torch.ops.aten.gelu.out(some, approximate="tanh", out=into)
     torch.cuda.synchronize()
     server._outputs = [board["outputs"][slot] for slot in slots]
-    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1)
+    sizes = tuple((board["outputs"][slot].nbytes,) for slot in slots)
+    return Done(tuple(board["addresses"][slot] for slot in slots), 0.1, (0,) * len(slots), sizes)
 
 
 def release_and_disturb(request):
