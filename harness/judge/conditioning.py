@@ -209,15 +209,26 @@ _BITS = {
 }
 
 
+_MOVED_AT_ONCE = 1 << 24
+"""Elements: what lies between takes some ten times their memory."""
+
+
 def _moved(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
     if value.dtype not in _BITS or not value.numel():
         return value
-    bits = value.contiguous().view(_BITS[value.dtype])
+    found = value.contiguous(memory_format=torch.contiguous_format).clone()
+    for part in found.view(-1).split(_MOVED_AT_ONCE):
+        part.copy_(_moved_part(part, seed, units))
+    return found
+
+
+def _moved_part(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
+    bits = value.view(_BITS[value.dtype])
     mixed = (bits.long() ^ seed) * 0x2545F4914F6CDD1D
     step = (((mixed >> 40) & 0xFFFF) % 3 - 1) * units
     changed = (bits + step.to(bits.dtype)).view(value.dtype)
     keeps = (value == 0) | ~value.isfinite() | ~changed.isfinite() | (changed.sign() != value.sign())
-    return torch.where(keeps, value, changed.view(value.shape))
+    return torch.where(keeps, value, changed)
 
 
 @dataclass

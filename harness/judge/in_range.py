@@ -21,6 +21,9 @@ class InRange(OperatorMode):
     Raises IndexError for indices, ValueError for probabilities and what is picked by a mask.
     """
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

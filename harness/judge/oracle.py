@@ -319,7 +319,7 @@ class Oracle:
 
     def as_written(self, inputs: list[Any], seed: int) -> Any:
         """The outputs as written, for a copy of the inputs; None where it raises."""
-        return self._again(self.model, _copied(inputs), seed)
+        return self._again(self.model, inputs, seed)
 
     def in_float64(self, inputs: list[Any], seed: int) -> Any:
         """The outputs in float64, however long that takes; None where it has none."""

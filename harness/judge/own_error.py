@@ -44,9 +44,15 @@ def own_errors(
     """The reference's own error for each kind of inputs of which it could be told, by the best oracle that had time.
 
     `draws` gives inputs by kind. `call_s` and `flops` are those of one call. A kind on which the reference raises, is
-    not finite, or is so far off that rounding decides (`conditioning`) has none.
+    not finite, or is so far off that rounding decides (`conditioning`) has none, nor has what finds no memory.
     """
-    return tuple(_Asker(oracle, call_s, flops, time.monotonic() + seconds).ask(draws))
+    found = []
+    try:
+        for one in _Asker(oracle, call_s, flops, time.monotonic() + seconds).ask(draws):
+            found.append(one)
+    except torch.OutOfMemoryError:
+        torch.cuda.empty_cache()
+    return tuple(found)
 
 
 class _Asker:
@@ -174,11 +180,17 @@ def growth(expected: Expected, times: float) -> float:
         parts = min(math.ceil(times), MOST_PARTS, like.numel() // LEAST_PART)
         if parts < 2 or not like.is_floating_point():
             continue
-        error = (like.double() - exact.double()).abs_().nan_to_num_(0.0, 0.0, 0.0).reshape(-1)
-        largest = error[: len(error) // parts * parts].view(parts, -1).amax(1)
+        size = like.numel() // parts
+        largest = torch.stack([_largest(like, exact, part * size, size) for part in range(parts)])
         if (usual := float(largest.mean())) > 0:
             found = max(found, float(largest.max()) / usual)
     return min(found, MOST_GROWTH)
+
+
+def _largest(like: torch.Tensor, exact: torch.Tensor, start: int, size: int) -> torch.Tensor:
+    """The largest error of some elements."""
+    mine, right = (value.reshape(-1)[start : start + size].double() for value in (like, exact))
+    return (mine - right).abs_().nan_to_num_(0.0, 0.0, 0.0).max()
 
 
 def _held(like: Any, exact: Any, *, wide: bool = True) -> Expected | None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from delicate import CASES, product, source, twin
 
+from harness.judge import conditioning
 from harness.judge.audit import audit
 from harness.judge.conditioning import FAR, Jittered, Movable, Other, forgiven, in_tf32, moved
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
@@ -88,6 +89,14 @@ def test_inputs_move_by_one_step_equal_values_alike_and_zeros_not_at_all(dtype):
         assert float((found[1] - 1.5).abs()) <= 1.5 * torch.finfo(dtype).eps
         seen.add(float(found[3]))
     assert len(seen) == 3
+
+
+def test_inputs_that_move_in_parts_move_as_they_would_at_once(monkeypatch):
+    value = torch.randn(7, 11, 3).transpose(0, 2)
+    (whole,) = moved([value], 5, 2)
+    monkeypatch.setattr(conditioning, "_MOVED_AT_ONCE", 10)
+    assert torch.equal(moved([value], 5, 2)[0], whole)
+    assert not torch.equal(whole, value)
 
 
 def agreed(actual, exact, *others):

@@ -79,6 +79,16 @@ def test_nothing_is_asked_that_would_not_end_in_time():
     assert asked("return self.inner(x)", call_s=1e3) == ()
 
 
+def test_what_finds_no_memory_leaves_what_was_found_before():
+    problem = load_problem("p", PROBLEM.replace("{body}", "return self.inner(x)"), device=torch.device("cpu"))
+
+    def finds_no_memory():
+        raise torch.OutOfMemoryError("no memory")
+
+    draws = {"nominal": lambda: problem.draw(3), "signed": finds_no_memory, "wide": lambda: problem.draw(4)}
+    assert [one.kind for one in own_errors(Oracle(problem, [], 5), draws, call_s=1e-4, flops=1)] == ["nominal"]
+
+
 @pytest.mark.usefixtures("no_room")
 def test_a_float64_call_that_would_not_end_in_time_is_left_to_others():
     (found,) = asked("return x.cumsum(0)", call_s=1.0, seconds=30.0)
