@@ -224,8 +224,11 @@ def _moved(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
 
 def _moved_part(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
     bits = value.view(_BITS[value.dtype])
-    mixed = (bits.long() ^ seed) * 0x2545F4914F6CDD1D
-    step = (((mixed >> 40) & 0xFFFF) % 3 - 1) * units
+    if bits.element_size() == 8:
+        step = ((bits ^ seed).mul_(0x2545F4914F6CDD1D) >> 40).bitwise_and_(0xFFFF)
+    else:  # in half of the memory
+        step = ((bits.int() ^ (seed & 0x7FFFFFFF)).mul_(0x4C957F2D) >> 15).bitwise_and_(0xFFFF)
+    step = step.remainder_(3).sub_(1).mul_(units)
     changed = (bits + step.to(bits.dtype)).view(value.dtype)
     keeps = (value == 0) | ~value.isfinite() | ~changed.isfinite() | (changed.sign() != value.sign())
     return torch.where(keeps, value, changed)

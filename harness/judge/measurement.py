@@ -25,7 +25,7 @@ from harness.judge.timing import (
     measure,
     sets_for,
 )
-from harness.judge.together import MOST_BYTES, Together
+from harness.judge.together import MOST_BYTES, MOST_DEVICE_BYTES, TIMES_HELD, Together
 from harness.judge.verification import Verification
 from harness.judge.weights import Weights
 
@@ -62,6 +62,7 @@ class Measurement:
         self._contents, self._comparison = contents, comparison
         self._seen, self._reference_s = seen, reference_s
         self._slot_bytes = 0
+        self._room = 0
         self._tight = False
 
     def take(
@@ -132,7 +133,9 @@ class Measurement:
         count = sets_for(call_s, self._reference_s or call_s, in_all, self._seen.bytes, self._plan)
         # Besides, the judge draws the contents of one call, or computes one output, and compares.
         outputs, one = count * self._seen.bytes, max(slot_bytes, self._seen.bytes)
-        return count, count * in_all + 2 * outputs + one + _TEMPORARIES > self._plan.memory_bytes
+        taken = count * in_all + 2 * outputs + one + _TEMPORARIES
+        self._room = self._plan.memory_bytes - taken if self._bench.device.type == "cuda" else 0
+        return count, taken > self._plan.memory_bytes
 
     @contextmanager
     def _two_sides(self, example: list[Any], count: int, reference: Subject) -> Iterator[tuple[Side, Side]]:
@@ -193,8 +196,9 @@ class Measurement:
 
     def _draw(self, kind: str, calls: int) -> Together | list[Contents]:
         """The contents of a round, at once where they do not take much memory."""
-        at_once = calls * self._slot_bytes <= MOST_BYTES and not self._tight
-        return self._contents.of_round(kind, calls, at_once=at_once)
+        size = calls * self._slot_bytes
+        is_small = size <= MOST_BYTES or (size <= MOST_DEVICE_BYTES and TIMES_HELD * size <= self._room)
+        return self._contents.of_round(kind, calls, at_once=is_small and not self._tight)
 
     # ---- after the rounds --------------------------------------------------------------------------------------
 

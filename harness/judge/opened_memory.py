@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.backends.hardware import Hardware
 from harness.errors import DeviceError
+from harness.judge.reach import merged
 from harness.judge.snapshot import Allocation
 from harness.transport.memory import device_bytes
 from harness.transport.worker_messages import DeviceHandle
@@ -46,11 +47,13 @@ class OpenedMemory:
         return held
 
     def overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
-        """Fill what is mapped of these ranges, addresses in the worker and bytes, and wait for it."""
-        for address, extent in ranges:
-            for held in self._opened.values():
-                if held.holds(address, extent):
-                    held.raw[address - held.base : address - held.base + extent].fill_(byte)
+        """Fill what is mapped of these ranges, addresses in the worker and bytes, and wait for it.
+
+        Outputs of a round lie side by side as a rule: what touches within an allocation is filled at once.
+        """
+        for held in self._opened.values():
+            for address, extent in merged(one for one in ranges if held.holds(*one)):
+                held.raw[address - held.base : address - held.base + extent].fill_(byte)
         self._hardware.wait()
 
     def close(self) -> None:

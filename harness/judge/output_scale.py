@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from harness.judge.tensors import at_places, pieces
@@ -138,7 +139,10 @@ def some_sizes(exact: torch.Tensor) -> torch.Tensor:
     if exact.numel() > SAMPLED:
         exact = at_places(exact, some_places(exact))
     sizes = exact.detach().reshape(-1).double().abs()
-    return sizes[sizes.isfinite() & (sizes > LEAST)].sort().values
+    sizes = sizes[sizes.isfinite() & (sizes > LEAST)]
+    if sizes.is_cuda:
+        return sizes.sort().values
+    return torch.from_numpy(np.sort(sizes.numpy()))  # ten times as fast as torch's, which takes most of a comparison
 
 
 LEAST = 2.0**-126

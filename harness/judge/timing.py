@@ -78,9 +78,10 @@ ROUNDS_OF_A_KIND = 2
 LENGTHS_APART, LONGEST_SPAN_S = 1.1, 0.1
 """Rounds of the sides that are further apart, by this factor, are held against what waiting so long costs; longer ones
 as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
-QUICK_ROUNDS, QUICK_WIN = 4, 1.5
+QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.05
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
-QUICK_BANDS. What looks like more than QUICK_WIN is measured fully, or noise would be what is rewarded."""
+QUICK_BANDS, or around the border of two is narrower than that share of it. What looks like more than QUICK_WIN is
+measured fully, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 MUCH_WORSE = 0.25
 """A kind of contents of fewer than `KIND_ROUNDS` rounds that looks worse than the rest gets them, and where it does by
@@ -325,7 +326,7 @@ class _Turns:
             stated = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
             if stated.high > QUICK_WIN:
                 return False
-            if self._suspect() is None and in_one_band(stated):
+            if self._suspect() is None and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH):
                 return True
         return False
 
@@ -336,7 +337,7 @@ class _Turns:
             return False
         hand_over_s = self.hand_over_s()
         speedup, _ = stated_of(self.mine, self.theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
-        width = (speedup.high - speedup.low) / speedup.value
+        width = _width(speedup)
         short = (
             self._plan.singles
             and self._empty_s is None
@@ -348,6 +349,10 @@ class _Turns:
         return (
             (covered and width <= INTERVAL_WIDTH) or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
         )
+
+
+def _width(speedup: Interval) -> float:
+    return (speedup.high - speedup.low) / speedup.value
 
 
 def in_one_band(speedup: Interval) -> bool:

@@ -834,7 +834,15 @@ def test_what_looks_like_a_win_is_measured_fully():
     assert measured.singles is not None
 
 
-def test_a_speed_up_on_the_border_of_two_bands_takes_as_many_rounds_as_there_is_time_for():
+def test_a_speed_up_on_the_border_of_two_bands_is_told_once_its_interval_is_narrow():
+    measured, _ = run(4, plan=QUICK, device_ms=(1.0, 1.0))
+    assert (measured.timing.mode, measured.timing.rounds) == ("quick", 4)
+    assert not in_one_band(measured.timing.speedup)
+    assert measured.timing.speedup.high - measured.timing.speedup.low <= timing.QUICK_WIDTH
+
+
+def test_and_takes_as_many_rounds_as_there_is_time_for_where_it_is_wide(monkeypatch):
+    monkeypatch.setattr(timing, "QUICK_WIDTH", 0.0)
     measured, _ = run(4, plan=Plan(budget_s=0.2, quick=True), device_ms=(1.0, 1.0))
     assert measured.timing.mode == "full"
     assert measured.timing.rounds >= timing.MIN_ROUNDS
