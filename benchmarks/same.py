@@ -19,6 +19,7 @@ import os
 import platform
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support"), str(ROOT / "benchmarks")]
@@ -77,10 +78,16 @@ class Comparison:
         return sorted(self.slim - self.stock)
 
 
-def outcomes(module: Path, label: str, calls: Iterable[str]) -> list[str]:
-    """What every call gives or raises, told in a process of its own."""
-    receiver, sender = multiprocessing.get_context("fork").Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_call_all, args=(module, label, list(calls), sender))
+def outcomes(
+    module: Path, label: str, calls: Iterable[str], start: Literal["fork", "forkserver"] = "fork"
+) -> list[str]:
+    """What every call gives or raises, told in a process of its own.
+
+    Calls on a GPU need one from a `forkserver`: whoever forks must not have asked the driver anything before.
+    """
+    context = multiprocessing.get_context(start)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_call_all, args=(module, label, list(calls), sender))
     process.start()
     sender.close()
     told: list[str] = []
@@ -252,7 +259,10 @@ def compare_one_by_one(made: list[CudaMutant], around: Surroundings, folder: Pat
         except SteppedBack:
             return None
         where = folder / toolchain.name / re.sub(r"\W", "_", mutant.name)
-        return run_plan(plan, where, BUILD_S, readable).module
+        built = run_plan(plan, where, BUILD_S, readable).module
+        if built is not None and plan.library is not None:
+            shutil.copy(plan.library, built.parent)  # as it lies beside a module in the cache
+        return built
 
     def tried(mutant: CudaMutant) -> None:
         if (reason := beyond_the_facade(mutant.request, visible)) is not None:
@@ -267,25 +277,29 @@ def compare_one_by_one(made: list[CudaMutant], around: Surroundings, folder: Pat
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(tried, made))
     say(f"{len(made)} mutants, {len(found.left_by_text)} left by text, {len(found.slim)} taken by slim")
-    for mutant in made:
-        if mutant.name not in both:
-            continue
-        found.calls += 1
-        one, two = (outcomes(file, mutant.request.name, [mutant.call]) for file in both[mutant.name])
+
+    def called(mutant: CudaMutant) -> None:
+        def outcome(module: Path) -> list[str]:
+            return outcomes(module, mutant.request.name, [mutant.call], "forkserver")
+
+        one, two = map(outcome, both[mutant.name])
         if one == two:
-            continue
-        again = [outcomes(both[mutant.name][0], mutant.request.name, [mutant.call]) for _ in range(2)]
-        if (crashed(one) and crashed(two)) or any(other != one for other in again):
+            return
+        if (crashed(one) and crashed(two)) or any(outcome(both[mutant.name][0]) != one for _ in range(2)):
             found.undefined.append(mutant.name)
         else:
             found.differing[mutant.name] = [(mutant.call, str(one[-1:]), str(two[-1:]))]
+
+    found.calls = len(both)
+    with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
+        list(pool.map(called, [mutant for mutant in made if mutant.name in both]))
     return found
 
 
 BUILD_S = 280.0
 """What one build may take."""
-CALL_S = 20.0
-"""What one call may take; a mutated kernel may never end."""
+CALL_S, CALLS_AT_ONCE = 20.0, 4
+"""What one call may take; a mutated kernel may never end. On a GPU so many are called beside each other."""
 STARTED = time.monotonic()
 
 
@@ -347,6 +361,7 @@ def main() -> int:
 
 def mutations_in_cuda(given: argparse.Namespace, around: Surroundings) -> int:
     """Compare the mutants, print and keep what was found. The exit status."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["torch", "numpy"])
     made = [mutant for mutant in cuda_mutants(given.mutations, given.seed) if re.search(given.only, mutant.name)]
     with tempfile.TemporaryDirectory() as work:
         found = compare_one_by_one(made, around, Path(work), given.jobs)
