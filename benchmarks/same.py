@@ -85,7 +85,7 @@ def outcomes(
 
     Calls on a GPU need one from a `forkserver`: whoever forks must not have asked the driver anything before.
     """
-    context = multiprocessing.get_context(start)
+    context: Any = multiprocessing.get_context(start)
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_call_all, args=(module, label, list(calls), sender))
     process.start()

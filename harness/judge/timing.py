@@ -317,7 +317,10 @@ class _Turns:
         return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
 
     def tell_quickly(self) -> bool:
-        """Take rounds until it is known in which band the speed-up lies. False where it has to be measured fully."""
+        """Take rounds until it is known in which band the speed-up lies, or until there is no time left for them.
+
+        False where it has to be measured fully.
+        """
         started = time.monotonic()
         while time.monotonic() - started < self._plan.budget_s or len(self.mine.round_s) < QUICK_ROUNDS:
             self.block()
@@ -328,7 +331,7 @@ class _Turns:
                 return False
             if self._suspect() is None and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH):
                 return True
-        return False
+        return True
 
     def suffice(self, taken_s: float) -> bool:
         """Whether the rounds so far tell enough, or all that they may in the time that they have taken."""

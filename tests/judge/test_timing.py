@@ -844,8 +844,9 @@ def test_a_speed_up_on_the_border_of_two_bands_is_told_once_its_interval_is_narr
 def test_and_takes_as_many_rounds_as_there_is_time_for_where_it_is_wide(monkeypatch):
     monkeypatch.setattr(timing, "QUICK_WIDTH", 0.0)
     measured, _ = run(4, plan=Plan(budget_s=0.2, quick=True), device_ms=(1.0, 1.0))
-    assert measured.timing.mode == "full"
-    assert measured.timing.rounds >= timing.MIN_ROUNDS
+    assert measured.timing.mode == "quick"
+    assert measured.timing.rounds > timing.QUICK_ROUNDS
+    assert measured.singles is None
 
 
 def test_the_mode_outlives_the_reference_alone():
