@@ -21,13 +21,16 @@ class InRange(OperatorMode):
     Raises IndexError for indices, ValueError for probabilities and what is picked by a mask.
     """
 
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        check = _CHECKS.get(func.overloadpacket.__name__.strip("_"))
+        packet = getattr(func, "overloadpacket", None)  # one of higher order has none, and runs as it would
+        check = None if packet is None else _CHECKS.get(packet.__name__.strip("_"))
         if check is not None:
             names = (argument.name for argument in func._schema.arguments)
             check({**dict(zip(names, args, strict=False)), **(kwargs or {})})

@@ -59,6 +59,13 @@ def test_leaves_what_can_be_done_as_it_is(of: str) -> None:
         torch.testing.assert_close(got, PASSING[of]())
 
 
+def test_operators_that_run_functions_run_as_they_would() -> None:
+    with torch.no_grad(), InRange():
+        got = torch.cond(X.sum() > 0, lambda x: x + 1, lambda x: x - 1, (X,))
+
+    torch.testing.assert_close(got, X + 1)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_reference_on_a_device_raises_and_goes_on() -> None:
