@@ -2,7 +2,8 @@
 
 An index out of range is an IndexError on a CPU. On a device it is an assertion in a kernel, after which no call of the
 whole process succeeds: the judge would end because a reference was asked about some rows, or about contents of another
-kind than its own. Not covered: kernels of a reference's own, and operators that are not named here.
+kind than its own. Not covered: kernels of a reference's own, references that cannot be watched, and operators that are
+not named here.
 """
 
 from collections.abc import Callable
@@ -35,6 +36,11 @@ class InRange(OperatorMode):
             names = (argument.name for argument in func._schema.arguments)
             check({**dict(zip(names, args, strict=False)), **(kwargs or {})})
         return func(*args, **(kwargs or {}))
+
+
+def cannot_be_watched(error: Exception) -> bool:
+    """Whether a reference raised this because it is watched: what it compiles for itself may not stand that."""
+    return isinstance(error, NotImplementedError) or type(error).__module__.startswith("torch._dynamo")
 
 
 def _inside(indices: torch.Tensor, size: int, *, least: int = 0) -> None:

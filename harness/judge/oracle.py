@@ -5,7 +5,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.conditioning import EXPLAINED, SCALES, Jittered, Mixes, Other, in_tf32, moved
 from harness.judge.correctness import Expected
-from harness.judge.in_range import InRange
+from harness.judge.in_range import InRange, cannot_be_watched
 from harness.judge.operator_mode import OperatorMode
 from harness.judge.problem import LoadedProblem, line_in, seed_everything
 from harness.judge.rounding import Convolutions, Operators, coarse
@@ -123,6 +123,7 @@ class Oracle:
         self._same_function = False
         self._by_element = False
         self._convolves = True
+        self._watches = problem.device.type == "cuda"  # where a kernel's assertion would end this process
         self._rows: Rows | None = None
         self.changes_inputs = False
         self.aliases_inputs = False
@@ -486,16 +487,15 @@ class Oracle:
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         """The outputs. Tensors may be changed by it; lists and dicts of them are its own, and stay as they are here."""
         try:
-            with torch.no_grad(), self._in_range():
+            with torch.no_grad(), InRange() if self._watches else nullcontext():
                 return model(*in_each(inputs, lambda leaf: leaf))
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
+            if self._watches and cannot_be_watched(error):
+                self._watches = False
+                return self._call(model, inputs)
             raise ReferenceRaised(f"{type(error).__name__}: {error}") from error
-
-    def _in_range(self) -> AbstractContextManager[object]:
-        """Where a kernel's assertion would end this process."""
-        return InRange() if self._problem.device.type == "cuda" else nullcontext()
 
 
 def reference_must_run(

@@ -37,6 +37,25 @@ def test_float64_is_asked_beside_the_reference_as_written():
     torch.testing.assert_close(expected.like.double(), expected.exact)
 
 
+def test_where_a_kernel_would_assert_the_reference_raises_instead():
+    """As it is on a device; on a CPU the operator raises by itself."""
+    oracle, expected = asked("return x[(x[:, 0] * 100).long()]", torch.zeros(16, 8))
+    oracle._watches = True
+    assert torch.equal(oracle.as_written([torch.zeros(16, 8)], 0), expected.like)
+    with pytest.raises(module.ReferenceRaised, match="index 100 is out of range for 16 elements"):
+        oracle.expected([torch.ones(16, 8)])
+
+
+def test_a_reference_that_cannot_be_watched_runs_without():
+    body = (
+        "if torch.utils._python_dispatch._get_current_dispatch_mode(): raise NotImplementedError\n        return x + 1"
+    )
+    oracle, _ = asked(body, torch.zeros(16, 8))
+    oracle._watches = True
+    assert torch.equal(oracle.expected([torch.zeros(16, 8)]).like, torch.ones(16, 8))
+    assert not oracle._watches
+
+
 def test_small_inputs_with_large_outputs_are_not_computed_in_float64(monkeypatch):
     monkeypatch.setattr(module, "FLOAT64_BYTES", 100_000)
     oracle, expected = asked("return x.repeat(1000, 1)", torch.rand(16, 8))
