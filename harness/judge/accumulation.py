@@ -182,15 +182,15 @@ def _of_parts(parts: Callable[[int, int], torch.Tensor], count: int, *, alike: b
     """
     edges = sorted({round(count * part / PARTS) for part in range(PARTS + 1)})
     total = parts(0, count)
-    so_far, forward, backward = (torch.zeros_like(total) for _ in range(3))
+    so_far, sums, squares = (torch.zeros_like(total) for _ in range(3))
     for i, j in pairwise(edges):
-        part = parts(i, j)
-        left = total - so_far - part
-        third = part * part / 3
-        forward += (j - i) * (so_far * (so_far + part) + third)
-        backward += (j - i) * (left * (left + part) + third)
-        so_far += part
-    return torch.maximum(forward, backward).sqrt_().mul_(UNIT * (math.sqrt(count) if alike else 1.0))
+        after = parts(i, j).add_(so_far)
+        sums.add_(so_far, alpha=j - i).add_(after, alpha=j - i)
+        for one, other in ((so_far, so_far), (so_far, after), (after, after)):
+            squares.addcmul_(one, other, value=(j - i) / 3)
+        so_far = after
+    backward = (count * total - sums).mul_(total).add_(squares)  # the squares of what is left, multiplied out
+    return torch.maximum(squares, backward).sqrt_().mul_(UNIT * (math.sqrt(count) if alike else 1.0))
 
 
 def of_product(left: torch.Tensor, right: torch.Tensor, first: torch.Tensor) -> torch.Tensor:

@@ -119,15 +119,17 @@ def test_nested_values_are_equal_where_all_of_them_are(one, other, equal):
     assert same(one, other) == same(other, one) == equal
 
 
-def test_neither_modes_nor_places_import_what_torch_compiles_with():
+def test_neither_modes_nor_places_nor_layouts_import_what_torch_compiles_with():
     """The first verdict of each judge would wait for that."""
     code = """
 import sys, torch
+from harness.judge.inputs import InputSets, without_contents
 from harness.judge.rounding import Convolutions
 from harness.judge.tensors import at_places
 with Convolutions(in_tf32=False):
     torch.conv1d(torch.ones(1, 1, 5), torch.ones(1, 1, 3))
 at_places(torch.ones(2, 3), torch.tensor([4]))
+InputSets.size_of(without_contents([torch.ones(2, 3).T]))
 assert not {"torch._dynamo", "sympy"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
