@@ -1,5 +1,6 @@
 """Opened memory: allocations of a worker on the device, mapped into the judge by the driver's handles."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 
 from harness.backends.hardware import Hardware
@@ -15,6 +16,8 @@ class OpenedMemory:
     def __init__(self, hardware: Hardware) -> None:
         self._hardware, self._driver = hardware, hardware.ipc()
         self._opened: dict[str, Allocation] = {}
+        self._in_order: list[Allocation] = []
+        """The same by address: none lies over another, and how many there are is the worker's choice."""
 
     @property
     def allocations(self) -> list[Allocation]:
@@ -28,15 +31,15 @@ class OpenedMemory:
         """
         assert self._driver is not None
         if entry.handle not in self._opened:
-            stale = [known for known, held in self._opened.items() if _overlap(held, entry)]
-            for known in stale:  # the worker gave that memory back and got other memory at its address
-                self._close(known)
+            for stale in self._among(entry.base, entry.size):  # given back, and got anew as other memory
+                self._close(stale.handle)
             try:
                 mapped = self._driver.open_ipc(bytes.fromhex(entry.handle))
             except DeviceError as error:
                 raise ValueError(f"a device handle that cannot be opened: {error}") from error
             raw = device_bytes(mapped, there := self._driver.size_at(mapped), 0)
             self._opened[entry.handle] = Allocation(entry.base, entry.size, entry.handle, raw)
+            insort(self._in_order, self._opened[entry.handle], key=lambda held: held.base)
             if entry.size > there:
                 self._close(entry.handle)
                 raise ValueError(f"a device handle to {there} bytes that claims to be of {entry.size}")
@@ -48,7 +51,7 @@ class OpenedMemory:
     def overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
         """Fill what is mapped of these ranges, addresses in the worker and bytes, and wait for it."""
         for address, extent in ranges:
-            for held in self._opened.values():
+            for held in self._among(address, extent):
                 if held.holds(address, extent):
                     held.raw[address - held.base : address - held.base + extent].fill_(byte)
         self._hardware.wait()
@@ -58,11 +61,15 @@ class OpenedMemory:
         for handle in list(self._opened):
             self._close(handle)
 
+    def _among(self, address: int, size: int) -> list[Allocation]:
+        """What is opened of these addresses."""
+        first = bisect_right(self._in_order, address, key=lambda held: held.base + held.size)
+        behind = bisect_left(self._in_order, address + size, key=lambda held: held.base)
+        return self._in_order[first:behind]
+
     def _close(self, handle: str) -> None:
         assert self._driver is not None
         self._hardware.wait()
-        self._driver.close_ipc(self._opened.pop(handle).raw.data_ptr())
-
-
-def _overlap(one: Allocation, other: DeviceHandle) -> bool:
-    return one.base < other.base + other.size and other.base < one.base + one.size
+        held = self._opened.pop(handle)
+        del self._in_order[bisect_left(self._in_order, held.base, key=lambda known: known.base)]
+        self._driver.close_ipc(held.raw.data_ptr())
