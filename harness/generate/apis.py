@@ -106,22 +106,22 @@ class _ChatFold:
             if name == "role":
                 self._rest[name] = value
             elif isinstance(value, str):
-                self._texts.setdefault(name, []).append(value)
-            elif isinstance(value, list):
-                self._rest[name] = [*self._rest.get(name, ()), *value]
+                self._texts.setdefault(name, []).extend(filter(None, (value,)))
+            elif isinstance(value, list) and isinstance(held := self._rest.setdefault(name, []), list):
+                held.extend(value)
             elif value is not None:
                 self._rest[name] = value
 
     @property
     def started(self) -> bool:
-        return any(part for parts in self._texts.values() for part in parts)
+        return any(self._texts.values())
 
     def reply(self, *, cut_by: str = "") -> Reply:
         finish = str(self._choice.get("finish_reason") or cut_by)
         if not finish:
             raise BrokenStream("the stream ended before the answer did")
         message = self._rest | {name: "".join(parts) for name, parts in self._texts.items()}
-        text, refusal = message.get("content") or "", message.get("refusal") or ""
+        text, refusal = (_text(message.get(name)) for name in ("content", "refusal"))
         usage = self._top.get("usage") or {}
         return Reply(
             text=text or refusal,
@@ -212,6 +212,13 @@ def _failure(event: dict[str, Any]) -> str:
 
 DEADLINE = "deadline"
 _CUT_SHORT = {"length", "max_output_tokens", "max_tokens", DEADLINE}
+
+
+def _text(said: object) -> str:
+    """What a model said, "" for nothing. Raises TypeError for what is no text."""
+    if not isinstance(said or "", str):
+        raise TypeError(f"a text is of type {type(said).__name__}")
+    return str(said or "")
 
 
 def _outcome(text: str, *, refused: bool, finish_reason: str) -> Outcome:

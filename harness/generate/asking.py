@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import random
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 ATTEMPTS = 6
 """So often is one request sent while the server or the way to it fails."""
 PATIENCE_S = 3600.0
-"""So long is one request put off, in all, by a server that is asked too often."""
+"""So long is one request put off, in all, by a server that says when to come back, or that is asked too often."""
 FAULTS_IN_A_ROW = 10
 """So many requests without an answer and none answered between them, and the next would meet the same."""
 _SHORTEST_SECRET = 8  # a shorter one ("none", "x") is a placeholder for servers that want no key
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 60.0
+_DEEPEST = 100
+"""Levels of a server's JSON that are kept: pydantic writes some 255, and reads no more than 200 back."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ class Asking:
             except Trouble as trouble:
                 faults += trouble.hope == "again"
                 wait_s = _wait_s(trouble, len(attempts))
-                put_off_s += wait_s if trouble.hope == "later" else 0.0
+                put_off_s += wait_s if trouble.hope == "later" or trouble.retry_after_s is not None else 0.0
                 if trouble.hope in ("never", "stop") or faults >= ATTEMPTS or put_off_s > PATIENCE_S:
                     raise
                 attempts.append(Attempt(status=trouble.status, detail=self._shown(trouble), waited_s=round(wait_s, 3)))
@@ -254,18 +257,21 @@ class Asking:
         )
 
 
-def cleaned(value: JsonValue, *, secret: str) -> JsonValue:
-    """`value` as it may be written: without the key, which servers repeat in their messages, and without halves of
-    characters, which JSON can say and UTF-8 cannot.
+def cleaned(value: JsonValue, *, secret: str, left: int = _DEEPEST) -> JsonValue:
+    """`value` as it may be written: without the key, which servers repeat in their messages, without halves of
+    characters, which JSON can say and UTF-8 cannot, and `left` levels deep at the most.
     """
     if isinstance(value, str):
         text = value.encode("utf-8", "backslashreplace").decode()
         return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
+    if not isinstance(value, dict | list):
+        return value
+    if not left:
+        return "[nested too deeply]"
+    inside = functools.partial(cleaned, secret=secret, left=left - 1)
     if isinstance(value, dict):
-        return {str(cleaned(name, secret=secret)): cleaned(item, secret=secret) for name, item in value.items()}
-    if isinstance(value, list):
-        return [cleaned(item, secret=secret) for item in value]
-    return value
+        return {str(inside(name)): inside(item) for name, item in value.items()}
+    return list(map(inside, value))
 
 
 def _wait_s(trouble: Trouble, attempt: int) -> float:

@@ -32,6 +32,8 @@ _OUT_OF_CREDIT = "insufficient_quota"
 _FILTERED = {"content_filter", "content_policy_violation", "invalid_prompt"}
 _CLIENTS_FAULT = range(400, 500)
 _TRY_AGAIN_CODES = {408, 409, 425, 499}
+MOST_BYTES = 256 << 20
+"""Of one answer on the wire. A token is an event of some 300 bytes, and no model writes a million of them."""
 
 
 class Trouble(Exception):
@@ -55,11 +57,34 @@ class Heard:
 async def open_client(base_url: str, key: str) -> "AsyncIterator[AsyncOpenAI]":
     """A client that neither retries nor gives up by itself. Raises InputError where openai is not installed."""
     try:
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     except ImportError:
         raise InputError("generating needs the openai package: pip install 'kernel-harness[generate]'") from None
-    async with AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=None) as client:
+    plain = {"Accept-Encoding": "identity"}  # packed, a few bytes may be any number
+    http = DefaultAsyncHttpxClient(event_hooks={"response": [_bound]})
+    async with AsyncOpenAI(
+        base_url=base_url, api_key=key, max_retries=0, timeout=None, http_client=http, default_headers=plain
+    ) as client:
         yield client
+
+
+class _TooLong(Exception):
+    """A body of more bytes than any answer has."""
+
+
+async def _bound(response: Any) -> None:
+    """Have a response end in _TooLong where its body is longer than an answer can be."""
+    if (coding := response.headers.get("content-encoding", "identity")) != "identity":
+        raise _TooLong(f"it is packed ({coding[:40]}), which was not asked for")
+    whole = response.aiter_raw
+
+    async def bounded(*sizes: Any, **named: Any) -> AsyncIterator[bytes]:
+        async for part in whole(*sizes, **named):
+            if response.num_bytes_downloaded > MOST_BYTES:
+                raise _TooLong(f"the answer has more than {MOST_BYTES >> 20} MiB")
+            yield part
+
+    response.aiter_raw = bounded
 
 
 async def hear(client: "AsyncOpenAI", api: Api, body: Json, *, deadline_s: float) -> Heard:
@@ -76,7 +101,7 @@ async def hear(client: "AsyncOpenAI", api: Api, body: Json, *, deadline_s: float
         try:
             async for event in stream:
                 _feed(fold, event)
-                if fold.started and not first_token_s:
+                if not first_token_s and fold.started:
                     first_token_s.append(time.monotonic() - began)
         finally:
             await stream.close()
@@ -120,6 +145,8 @@ async def _translated(listen: Any) -> None:
     except openai.APIError as error:  # an error in the middle of a stream
         hope: Hope = "stop" if error.code == _OUT_OF_CREDIT else "again"
         raise Trouble(_first_line(error), hope=hope) from None
+    except _TooLong as error:
+        raise Trouble(str(error), hope="never") from None
     except _stream_errors() as error:
         raise Trouble(_first_line(error), hope="again") from None
 
@@ -137,21 +164,27 @@ def _reply(fold: Fold, cut_by: str) -> Reply:
         return fold.reply(cut_by=cut_by)
 
 
+_NO_SHAPE = AttributeError, TypeError, KeyError, ValueError, OverflowError, RecursionError
+"""What reading raises of whatever a server may send."""
+
+
 @contextlib.contextmanager
 def _in_shape() -> Iterator[None]:
     try:
         yield
-    except (AttributeError, TypeError, KeyError, ValueError, OverflowError) as error:  # whatever a server may send
+    except _NO_SHAPE as error:
         raise BrokenStream(f"the stream holds what is no event of this API ({error})") from None
 
 
 def _stream_errors() -> tuple[type[Exception], ...]:
     """What a stream that breaks off raises: JSON or UTF-8 cut in two, or an error of the HTTP library below the client.
+    JSON that is nested too deeply to be read is a RecursionError.
 
     That is httpx up to openai 2, which lets its errors through, and httpx2 from openai 3 on; openai has loaded it.
     """
     libraries = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
-    return ValueError, *(kind for library in libraries for kind in (library.HTTPError, library.StreamError))
+    theirs = (kind for library in libraries for kind in (library.HTTPError, library.StreamError))
+    return ValueError, RecursionError, *theirs
 
 
 def _refused_request(error: "APIStatusError") -> Exception:
@@ -176,12 +209,12 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
     """
     for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers[name]) * unit_s)
+            return max(0.0, float(headers[name]) * unit_s)  # "nan" is no wait
         except (KeyError, ValueError):
             continue
     try:
         return max(0.0, (parsedate_to_datetime(headers["retry-after"]) - now).total_seconds())
-    except (KeyError, ValueError, TypeError):  # TypeError: a date without its zone
+    except (KeyError, ValueError, TypeError, OverflowError):  # TypeError: a date without its zone
         return None
 
 

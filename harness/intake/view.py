@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from harness.languages.c_source import is_c, without_comments
 
 _LONGEST_CHAIN = 16  # attributes in one dotted name; longer chains are no API and would cost quadratic time
+_LONGEST_NAME = 400  # characters of a dotted name; one that stands for a megabyte may be mentioned 60,000 times
 _BUILTINS = frozenset((*dir(builtins), "__builtins__", "__loader__"))
 _IMPORTERS = {"__import__", "importlib.import_module"}
 
@@ -54,18 +55,27 @@ class Native:
 
 @dataclass(frozen=True)
 class View:
-    """A candidate taken apart. `stores` are the attributes and items that it assigns to or deletes."""
+    """A candidate taken apart. `stores` are the attributes and items that it assigns to or deletes.
+
+    `nodes` come as the text has them, each before what lies in it; `within` says from which of them to which that is.
+    """
 
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
+    within: dict[ast.AST, tuple[int, int]]
     parents: dict[ast.AST, ast.AST]
     aliases: dict[str, str]
     uses: tuple[Use, ...]
     uses_by_root: dict[str, tuple[Use, ...]]
     calls: tuple[Call, ...]
+    called: dict[ast.AST, Call]
     stores: tuple[Use, ...]
     native: tuple[Native, ...]
     strings: tuple[ast.Constant, ...]
+
+    def below(self, *nodes: ast.AST) -> Iterator[ast.AST]:
+        """These nodes and all that lies in them: much is asked for again by all that lies around it, and not walked."""
+        return (one for node in nodes for one in self.nodes[slice(*self.within[node])])
 
     def uses_of(self, *names: str) -> Iterator[Use]:
         """Mentions of any of `names`, and of what lies below them."""
@@ -101,7 +111,8 @@ def is_below(name: str, *prefixes: str) -> bool:
 
 def view_of(tree: ast.Module) -> View:
     """Take a syntax tree apart once, so that rules need not walk it."""
-    nodes = tuple(ast.walk(tree))
+    within: dict[ast.AST, tuple[int, int]] = {}
+    nodes = tuple(_in_order(tree, within))
     aliases = _aliases(nodes)
     uses: dict[Use, None] = {}  # in order, each once
     calls: list[Call] = []
@@ -111,7 +122,7 @@ def view_of(tree: ast.Module) -> View:
             case ast.Import(names=imported):
                 uses.update(dict.fromkeys(Use(alias.name, node.lineno) for alias in imported))
             case ast.ImportFrom(names=imported):
-                uses.update(dict.fromkeys(Use(f"{_origin(node)}.{alias.name}", node.lineno) for alias in imported))
+                uses.update(dict.fromkeys(Use(_below(_origin(node), alias.name), node.lineno) for alias in imported))
             case ast.Call(func=func):
                 calls.append(Call(dotted(func, aliases) or "?", node))
                 if name := dotted(node, aliases):
@@ -127,15 +138,32 @@ def view_of(tree: ast.Module) -> View:
     return View(
         tree=tree,
         nodes=nodes,
+        within=within,
         parents={child: node for node in nodes for child in ast.iter_child_nodes(node)},
         aliases=aliases,
         uses=tuple(uses),
         uses_by_root=_by_root(uses),
         calls=tuple(calls),
+        called={call.node: call for call in calls},
         stores=tuple(stores),
         native=tuple(_native(strings)),
         strings=strings,
     )
+
+
+def _in_order(tree: ast.Module, within: dict[ast.AST, tuple[int, int]]) -> list[ast.AST]:
+    """Every node before those in it. `within` is told where in the list each one and what lies in it stand."""
+    found: list[ast.AST] = []
+    ahead: list[ast.AST | tuple[ast.AST, int]] = [tree]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, tuple):
+            within[node[0]] = node[1], len(found)
+            continue
+        ahead.append((node, len(found)))
+        found.append(node)
+        ahead.extend([*ast.iter_child_nodes(node)][::-1])
+    return found
 
 
 def _root(name: str) -> str:
@@ -175,7 +203,7 @@ def dotted(node: ast.AST, aliases: dict[str, str]) -> str:
             if not parts:
                 return ""
             parts.append("?")
-    return ".".join(reversed(parts))
+    return _short(".".join(reversed(parts)))
 
 
 def _shallow(node: ast.AST, aliases: dict[str, str]) -> str:
@@ -200,9 +228,10 @@ def _aliases(nodes: tuple[ast.AST, ...]) -> dict[str, str]:
             case ast.Import(names=imported):
                 for alias in imported:
                     root = alias.name.partition(".")[0]
-                    aliases.update({alias.asname: alias.name} if alias.asname else {root: root})
+                    aliases.update({alias.asname: _short(alias.name)} if alias.asname else {root: root})
             case ast.ImportFrom(names=imported):
-                aliases.update({alias.asname or alias.name: f"{_origin(node)}.{alias.name}" for alias in imported})
+                origin = _origin(node)
+                aliases.update({alias.asname or alias.name: _below(origin, alias.name) for alias in imported})
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -213,7 +242,16 @@ def _aliases(nodes: tuple[ast.AST, ...]) -> dict[str, str]:
 
 
 def _origin(node: ast.ImportFrom) -> str:
-    return "." * node.level + (node.module or "")
+    return _short("." * node.level + (node.module or ""))
+
+
+def _below(origin: str, name: str) -> str:
+    return _short(f"{origin}.{name}")
+
+
+def _short(name: str) -> str:
+    """The name; of one that is longer than any API's the attribute at its end, as of the result of an expression."""
+    return name if len(name) <= _LONGEST_NAME else f"?.{name.rpartition('.')[2][:_LONGEST_NAME]}"
 
 
 def _strings(nodes: tuple[ast.AST, ...]) -> tuple[ast.Constant, ...]:

@@ -1,5 +1,6 @@
 """Opened memory: allocations of a worker on the device, mapped into the judge by the driver's handles."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 
 from harness.backends.hardware import Hardware
@@ -16,6 +17,8 @@ class OpenedMemory:
     def __init__(self, hardware: Hardware) -> None:
         self._hardware, self._driver = hardware, hardware.ipc()
         self._opened: dict[str, Allocation] = {}
+        self._in_order: list[Allocation] = []
+        """The same by address: none lies over another, and how many there are is the worker's choice."""
 
     @property
     def allocations(self) -> list[Allocation]:
@@ -29,15 +32,15 @@ class OpenedMemory:
         """
         assert self._driver is not None
         if entry.handle not in self._opened:
-            stale = [known for known, held in self._opened.items() if _overlap(held, entry)]
-            for known in stale:  # the worker gave that memory back and got other memory at its address
-                self._close(known)
+            for stale in self._among(entry.base, entry.size):  # given back, and got anew as other memory
+                self._close(stale.handle)
             try:
                 mapped = self._driver.open_ipc(bytes.fromhex(entry.handle))
             except DeviceError as error:
                 raise ValueError(f"a device handle that cannot be opened: {error}") from error
             raw = device_bytes(mapped, there := self._driver.size_at(mapped), 0)
             self._opened[entry.handle] = Allocation(entry.base, entry.size, entry.handle, raw)
+            insort(self._in_order, self._opened[entry.handle], key=lambda held: held.base)
             if entry.size > there:
                 self._close(entry.handle)
                 raise ValueError(f"a device handle to {there} bytes that claims to be of {entry.size}")
@@ -51,8 +54,14 @@ class OpenedMemory:
 
         Outputs of a round lie side by side as a rule: what touches within an allocation is filled at once.
         """
-        for held in self._opened.values():
-            for address, extent in merged(one for one in ranges if held.holds(*one)):
+        within: dict[str, list[tuple[int, int]]] = {}
+        for one in ranges:
+            for held in self._among(*one):
+                if held.holds(*one):
+                    within.setdefault(held.handle, []).append(one)
+        for handle, parts in within.items():
+            held = self._opened[handle]
+            for address, extent in merged(parts):
                 held.raw[address - held.base : address - held.base + extent].fill_(byte)
         self._hardware.wait()
 
@@ -61,11 +70,15 @@ class OpenedMemory:
         for handle in list(self._opened):
             self._close(handle)
 
+    def _among(self, address: int, size: int) -> list[Allocation]:
+        """What is opened of these addresses."""
+        first = bisect_right(self._in_order, address, key=lambda held: held.base + held.size)
+        behind = bisect_left(self._in_order, address + size, key=lambda held: held.base)
+        return self._in_order[first:behind]
+
     def _close(self, handle: str) -> None:
         assert self._driver is not None
         self._hardware.wait()
-        self._driver.close_ipc(self._opened.pop(handle).raw.data_ptr())
-
-
-def _overlap(one: Allocation, other: DeviceHandle) -> bool:
-    return one.base < other.base + other.size and other.base < one.base + one.size
+        held = self._opened.pop(handle)
+        del self._in_order[bisect_left(self._in_order, held.base, key=lambda known: known.base)]
+        self._driver.close_ipc(held.raw.data_ptr())

@@ -1,5 +1,6 @@
 """Output reader: outputs as a worker describes them, read where they lie or as they were kept."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ from harness.transport.values import (
     decode,
     tensors,
 )
-from harness.transport.worker_messages import Described, DeviceHandle, HostCopy
+from harness.transport.worker_messages import Described, DeviceHandle
 
 
 class OutputReader:
@@ -54,15 +55,14 @@ class OutputReader:
 
     def open_all(self, described: Described) -> None:
         """Open the device memory that outputs lie in and inputs do not."""
+        places = _Places(described)
         with as_described():
             for leaf in (leaf for output in described.outputs for leaf in tensors(output)):
                 size = leaf.span * element_size(leaf.dtype)
                 if not leaf.elements or leaf.device != self._device.type:
                     continue
                 if self._inputs.part_at(leaf.offset, size) is None:
-                    entry = self._entry(leaf.offset, size, described.handles)
-                    assert entry is not None
-                    self._opened.open(entry)
+                    self._opened.open(places.handle_of(leaf.offset, size))
 
     def read(self, described: Described, kept: Sequence[ByAddress | None], like: Any) -> list[Any]:
         """All outputs that are described (`Subject.outputs`); of each what was kept, None where it is read as it is."""
@@ -70,16 +70,17 @@ class OutputReader:
         if copied is not None:
             copied.take()
         self._copies, self._copied_bytes = {}, 0
+        places = _Places(described)
         try:
             with as_described():
                 return [
-                    self._read_output(output, described, of_call, like)
+                    self._read_output(output, places, of_call, like)
                     for output, of_call in zip(described.outputs, kept, strict=True)
                 ]
         finally:
             self._copies = {}
 
-    def _read_output(self, output: Value, described: Described, kept: ByAddress | None, like: Any) -> Any:
+    def _read_output(self, output: Value, places: "_Places", kept: ByAddress | None, like: Any) -> Any:
         """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
 
         Its shapes, dtypes and sizes are looked at before a byte is copied. Raises ValueError for a description that
@@ -92,7 +93,7 @@ class OutputReader:
         mine = sorted((leaf.dtype, leaf.shape) for leaf in tensors(output))
         if like is not None and mine != sorted(_form(leaf) for leaf in leaves(like)):
             return self._read(output, _without_contents)  # a comparison names what differs
-        return self._read(output, lambda leaf: self._read_tensor(leaf, described, kept))
+        return self._read(output, lambda leaf: self._read_tensor(leaf, places, kept))
 
     def _read(self, output: Value, tensor: Callable[[TensorValue], Any]) -> Any:
         match output:
@@ -112,7 +113,7 @@ class OutputReader:
 
     # ---- a tensor ----------------------------------------------------------------------------------------------
 
-    def _read_tensor(self, leaf: TensorValue, described: Described, kept: ByAddress | None) -> Any:
+    def _read_tensor(self, leaf: TensorValue, places: "_Places", kept: ByAddress | None) -> Any:
         size = leaf.span * element_size(leaf.dtype)
         if len(leaf.shape) != len(leaf.strides):
             raise ValueError("shape and strides differ in length")
@@ -120,8 +121,8 @@ class OutputReader:
             return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
         source = self._inputs.part_at(leaf.offset, size)
         if self._inputs.copied_arena is not None and source is None:
-            return self._read_copy(leaf, size, described.copies).to(self._device)
-        entry = self._entry(leaf.offset, size, described.handles) if source is None else None
+            return self._read_host(places.copy_of(leaf.offset, size), leaf).to(self._device)
+        entry = places.handle_of(leaf.offset, size) if self._apart and source is None else None
         if kept is None:
             return self._read_now(leaf, size, source, entry)
         if entry is not None:
@@ -148,22 +149,7 @@ class OutputReader:
             return view(self._opened.open(entry).raw, leaf, leaf.offset - entry.base)
         return self._read_host(leaf.offset, leaf)
 
-    def _entry(self, address: int, size: int, handles: Sequence[DeviceHandle]) -> DeviceHandle | None:
-        """The device allocation that holds an output; None on the host."""
-        if not self._apart:
-            return None
-        for entry in handles:
-            if entry.base <= address and address + size <= entry.base + entry.size:
-                return entry
-        raise ValueError("a device output without a handle to the memory that holds it")
-
     # ---- host memory -------------------------------------------------------------------------------------------
-
-    def _read_copy(self, leaf: TensorValue, size: int, copies: Sequence[HostCopy]) -> torch.Tensor:
-        for copy in copies:
-            if copy.address <= leaf.offset and leaf.offset + size <= copy.address + copy.size:
-                return self._read_host(copy.copied_to + leaf.offset - copy.address, leaf)
-        raise ValueError("a device output without a copy of it on the host")
 
     def _read_host(self, address: int, leaf: TensorValue) -> torch.Tensor:
         """A copy of an output in the worker's host memory; the same one where several outputs are the same memory."""
@@ -188,6 +174,28 @@ class OutputReader:
             ) from error
         except OSError as error:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
+
+
+class _Places:
+    """Where outputs on the device can be read, by what a worker says: how much that is, it chooses."""
+
+    def __init__(self, described: Described) -> None:
+        self._handles = sorted(described.handles, key=lambda entry: entry.base)
+        self._copies = {(copy.address, copy.size): copy.copied_to for copy in described.copies}
+
+    def handle_of(self, address: int, size: int) -> DeviceHandle:
+        """The device allocation that holds an output; of allocations none lies over another."""
+        behind = bisect_right(self._handles, address, key=lambda entry: entry.base)
+        for entry in self._handles[max(0, behind - 1) : behind]:
+            if address + size <= entry.base + entry.size:
+                return entry
+        raise ValueError("a device output without a handle to the memory that holds it")
+
+    def copy_of(self, address: int, size: int) -> int:
+        """Where the copy of an output lies in the worker's host memory."""
+        if (address, size) not in self._copies:
+            raise ValueError("a device output without a copy of it on the host")
+        return self._copies[address, size]
 
 
 def _form(leaf: torch.Tensor) -> tuple[str, tuple[int, ...]]:

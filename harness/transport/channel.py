@@ -48,9 +48,12 @@ class Frame:
 
 
 def parsed(frame: Frame, kind: TypeAdapter[M]) -> M:
-    """The message in a frame. Raises ProtocolError where it is none of `kind`; descriptors are closed then."""
+    """The message in a frame. Raises ProtocolError where it is none of `kind`; descriptors are closed then.
+
+    Keys that no message has are passed over: each would be a fault of its own, and a peer has room for millions.
+    """
     try:
-        return kind.validate_json(frame.text)
+        return kind.validate_json(frame.text, extra="ignore")
     except ValidationError as error:
         frame.close()
         first = error.errors(include_url=False, include_input=False)[0]

@@ -300,7 +300,7 @@ class DeviceHandle(Frozen):
     """A device allocation that the judge may open: its base address, its size and the driver's 64-byte handle."""
 
     base: Size
-    size: Size
+    size: Annotated[Size, Field(ge=1)]
     handle: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
 
 

@@ -2,6 +2,7 @@ import asyncio
 import json
 import threading
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from scripted_server import Fail, Hang, Raw, Reset, Say
 
 from harness.errors import InputError, MachineError
 from harness.generate import asking as asking_module
+from harness.generate import client as client_module
 from harness.generate.asking import Asking, cleaned
 from harness.generate.asking import Server as Address
+from harness.generate.client import retry_after_s
 from harness.generate.folder import open_generations
 from harness.schema.generation import GenerationSettings
 
@@ -101,6 +104,47 @@ def test_an_answer_in_another_shape_is_tried_again_and_ends_no_command(serve, as
     assert kept.text == CODE
 
 
+@pytest.mark.parametrize("levels", [200, 300, 900, 100_000])
+def test_no_depth_of_an_event_ends_a_command_or_makes_an_answer_that_cannot_be_read_back(
+    serve, ask_all, tmp_path, levels
+):
+    head = b'{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],"extra":'
+    listener = ask_all(serve(Raw(b"data: " + head + b"[" * levels + b"]" * levels + b"}\n\n")))
+    assert len(listener.kept) + len(listener.lost) == 1
+    with open_generations(tmp_path / "generations", GenerationSettings(model="m", templates_sha256=SHA)) as folder:
+        assert [kept.text for kept in folder.generations()] == [kept.text for kept in listener.kept]
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "content_filter"])
+@pytest.mark.parametrize("text", [{"a": 1}, 5, ["a"]])
+def test_an_answer_whose_text_is_none_is_tried_again_and_ends_no_command(serve, ask_all, finish, text):
+    event = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
+    listener = ask_all(serve(Raw(b"data: " + json.dumps(event).encode() + b"\n\n")))
+    assert (listener.kept, len(listener.waits)) == ([], 5)
+    assert "a text is of type" in listener.lost[0]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        Raw(b"data: " + b"x" * 40_000),
+        Raw(b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n' * 1000),
+        Fail(500, "x" * 40_000),
+    ],
+    ids=["one line", "many events", "an error"],
+)
+def test_an_answer_that_is_longer_than_any_is_left(serve, ask_all, monkeypatch, act):
+    monkeypatch.setattr(client_module, "MOST_BYTES", 32 << 10)
+    server = serve(act)
+    assert ask_all(server).lost == ["the answer has more than 0 MiB"]
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_comes_packed_is_not_unpacked(serve, ask_all):
+    server = serve(Fail(200, headers={"content-encoding": "gzip", "content-type": "text/event-stream"}))
+    assert "packed (gzip)" in ask_all(server).lost[0]
+
+
 def test_halves_of_characters_are_written_as_escapes(serve, ask_all, tmp_path):
     (kept,) = ask_all(serve(Say("x\ud800y", pieces=1))).kept
     assert kept.text == r"x\ud800y"
@@ -185,6 +229,20 @@ def test_patience_with_a_limit_ends(serve, ask_all, monkeypatch):
     server = serve(Fail(429, headers={"retry-after": "3600"}))
     assert len(ask_all(server).lost) == 1
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [429, 500])
+@pytest.mark.parametrize("after", ["1e9", "inf", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_a_server_that_asks_for_a_wait_beyond_all_patience_is_left(serve, ask_all, status, after):
+    server = serve(Fail(status, headers={"retry-after": after}))
+    (lost,) = ask_all(server).lost
+    assert lost.startswith(f"HTTP {status}")
+    assert len(server.requests) == 1
+
+
+def test_a_date_that_no_clock_shows_asks_for_no_wait():
+    beyond = {"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999999999"}
+    assert retry_after_s(beyond, now=datetime.now(UTC)) is None
 
 
 def test_a_request_that_the_server_calls_bad_is_not_sent_again(serve, ask_all):

@@ -1,5 +1,6 @@
 """Screening: each rule sees what it is for, with its lines, and honest candidates are never up for rejection."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.intake import extract, read_folder, screen
 from harness.intake.rules import RULES
+from harness.intake.view import view_of
 from harness.schema import Candidate, Flag, Submission
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "submissions"
@@ -248,12 +250,37 @@ def test_an_honest_candidate_is_never_up_for_rejection(path: Path) -> None:
         "x = '''#include <a>\n" + "__device__ a " * 30_000 + "'''",
         "x = '''#include <a>\n" + 'R"(' * 100_000 + "'''",
         "x = torch.relu(torch.nn.y.z)\n" * 8_000,
+        "from torch.utils.cpp_extension import load_inline\na\n" + "a = load_inline(functions='f')\n" * 30_000,
+        "from torch.utils.cpp_extension import load_inline as l\n" + ("l(" * 80 + "x" + ")" * 80 + "\n") * 3_000,
+        "".join(" " * depth + "def forward(s, x):\n" for depth in range(90)) + " " * 90 + "f(x);" * 100_000,
     ],
     ids=lambda body: body[:24],
 )
 @pytest.mark.timeout(60)  # they take up to four seconds; what grows with the square of the source never ends
 def test_hostile_source_is_screened_all_the_same(body: str) -> None:
     flags_of(ENTRY + body + "\n")
+
+
+LONG = "y" * 300_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"x = os.{LONG}\n" + "x.a\n" * 10,
+        f"x = getattr(os, '{LONG}')\n" + "x.a\n" * 10,
+        f"import {LONG} as x\n" + "x.a\n" * 10,
+        f"from {LONG} import a, b, c, d\na.e\nb.e\n",
+        "a0 = os\n" + "".join(f"a{number + 1} = a{number}.b\n" for number in range(1_000)),
+    ],
+    ids=["attribute", "getattr", "import", "from", "chain"],
+)
+def test_a_name_that_stands_for_a_long_one_is_not_as_long(body: str) -> None:
+    """It may be mentioned at every fourth character: sixty thousand mentions of half a megabyte are 30 GB."""
+    view = view_of(ast.parse("import os\n" + body))
+    names = [use.name for use in (*view.uses, *view.stores)] + [call.name for call in view.calls]
+    assert sum(len(name) for name in names if name != LONG) < 1_000_000
+    assert flags_of(ENTRY + "import os\n" + body) is not None
 
 
 @settings(max_examples=150)

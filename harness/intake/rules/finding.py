@@ -47,10 +47,7 @@ def last(call: Call) -> str:
 
 
 def calls_in(body: Sequence[ast.AST], view: View) -> Iterator[Call]:
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call):
-                yield Call(view.name_of(node.func) or "?", node)
+    return (view.called[node] for node in view.below(*body) if isinstance(node, ast.Call))
 
 
 def literal(call: Call, position: int) -> bool:

@@ -2,11 +2,13 @@
 
 import ast
 import re
+from bisect import bisect_left
 
-from harness.intake.rules.finding import Finding, Findings, calls_in, literal, mentions
+from harness.intake.rules.finding import Finding, Findings, literal, mentions
 from harness.intake.view import View, is_below
 
 _LOADERS = ("torch.utils.cpp_extension.load_inline", "torch.utils.cpp_extension.load")
+_MOST_NAMED = 8
 _DECODERS = ("base64", "binascii", "zlib", "bz2", "lzma", "gzip", "codecs.decode", "marshal", "bytes.fromhex", "chr")
 
 
@@ -27,10 +29,12 @@ def hidden_code(view: View) -> Findings:
     for call in view.calls_of("exec", "eval", "builtins.exec", "builtins.eval"):
         if decodes and not literal(call, 0):
             yield Finding(f"decodes text and calls {call.name}", call.line)
-    for call in view.calls_of(*_LOADERS):
-        for inner in calls_in([call.node], view):
-            if is_below(inner.name, *_DECODERS):
-                yield Finding(f"compiles what {inner.name} decodes", call.line)
+    decoders = [call for call in view.calls if is_below(call.name, *_DECODERS)]
+    places = [view.within[call.node][0] for call in decoders]
+    for call in view.calls_of(*_LOADERS):  # of loaders in loaders each is asked about all that lies in it
+        first, end = (bisect_left(places, place) for place in view.within[call.node])
+        for inner in decoders[first:end][:_MOST_NAMED]:
+            yield Finding(f"compiles what {inner.name} decodes", call.line)
 
 
 def obfuscation(view: View) -> Findings:

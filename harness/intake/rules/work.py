@@ -64,13 +64,14 @@ def unused_kernel(view: View) -> Findings:
     """Builds a kernel and never calls it: a decoy."""
     read = {node.id for node in view.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     attributes = {node.attr for node in view.nodes if isinstance(node, ast.Attribute)}
+    looks_up = any(view.calls_of("getattr"))
     for node in view.nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func) as call) if (
                 view.name_of(func).rpartition(".")[2] == "load_inline"
             ):
-                exported = _strings_of(call, "functions")
-                if name not in read or (exported and not exported & attributes and not any(view.calls_of("getattr"))):
+                exported = _strings_of(call, "functions", view)
+                if name not in read or (exported and not exported & attributes and not looks_up):
                     yield Finding(f"builds {name} and never calls it", node.lineno)
 
 
@@ -156,7 +157,7 @@ def replay(view: View) -> Findings:
 def call_counter(view: View) -> Findings:
     """Counts its calls: it may be right for the first ones only."""
     for function in view.functions("forward", "__call__"):
-        for node in ast.walk(function):
+        for node in view.below(*function.body):
             match node:
                 case ast.AugAssign(target=ast.Attribute(attr=name), op=ast.Add(), value=ast.Constant(value=int())):
                     yield Finding(f"counts calls in .{name}", node.lineno)
@@ -207,10 +208,10 @@ def _is_key(node: ast.expr, view: View) -> bool:
     return False
 
 
-def _strings_of(call: ast.Call, keyword: str) -> set[str]:
+def _strings_of(call: ast.Call, keyword: str, view: View) -> set[str]:
     """The string constants in one keyword argument of a call."""
     values = (argument.value for argument in call.keywords if argument.arg == keyword)
-    constants = (node.value for value in values for node in ast.walk(value) if isinstance(node, ast.Constant))
+    constants = (node.value for node in view.below(*values) if isinstance(node, ast.Constant))
     return {value for value in constants if isinstance(value, str)}
 
 
@@ -227,8 +228,7 @@ def _uses_model(view: View) -> Findings:
 def _fallback_of(handler: ast.ExceptHandler, view: View, *, builds: bool) -> Findings:
     caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = {view.name_of(one) if one is not None else "" for one in caught}
-    inside = [node for statement in handler.body for node in ast.walk(statement)]
-    if not names & _BROAD or any(isinstance(node, ast.Raise) for node in inside):
+    if not names & _BROAD or any(isinstance(node, ast.Raise) for node in view.below(*handler.body)):
         return
     calls = list(calls_in(handler.body, view))
     if builds and not any(last(call) in _BUILDERS for call in calls):
@@ -240,7 +240,7 @@ def _fallback_of(handler: ast.ExceptHandler, view: View, *, builds: bool) -> Fin
 
 def _no_work_in(function: FunctionNode, view: View) -> Findings:
     """A `forward` each of whose returns is an input of it, the same values reshaped, or an unfilled tensor."""
-    nodes = list(ast.walk(function))
+    nodes = list(view.below(function))
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     inputs = {argument.arg for argument in function.args.args[1:]} - stored
     returned = [node for node in nodes if isinstance(node, ast.Return) and node.value is not None]
