@@ -282,6 +282,7 @@ class Clock:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
+            samples.worked_s.append(timed.worked_s)
             if not side.sets.on_device:
                 samples.aside_s.append(side.subject.aside_s())
             if timed.device_ms is not None:
@@ -366,16 +367,20 @@ class Clock:
             self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
-        return _Timed(seconds, result.device_ms, seed)
+        worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
+        return _Timed(seconds, result.device_ms, seed, worked_s)
 
 
 @dataclass(frozen=True)
 class _Timed:
-    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with."""
+    """A round: its seconds by the judge's clock, its device milliseconds, what it was seeded with, and the seconds of
+    it that were work.
+    """
 
     seconds: float
     device_ms: float | None
     seed: int
+    worked_s: float
 
 
 def _stay_awake(seconds: float) -> None:

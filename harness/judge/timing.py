@@ -39,6 +39,7 @@ from harness.judge.round_figures import (
     slowed_by,
     stated_of,
     timing_of,
+    with_chores,
 )
 from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
 from harness.judge.statistics import FEW_RESAMPLES, median, spread
@@ -379,7 +380,7 @@ def beside_and_alone(
         empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
     alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
     hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
-    mine, beside = measured.mine.and_each(longer_s), measured.theirs
+    mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
     slowed = slowed_by(beside, alone, hand_over_s, count)

@@ -17,7 +17,7 @@ from harness.judge import rounds, timing
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
-from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of, timing_of
+from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of, timing_of, with_chores
 from harness.judge.rounds import Side
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
@@ -589,6 +589,37 @@ def test_what_is_worked_on_besides_the_rounds_counts_with_them(much):
 
     measured, _ = run(4, change=change)
     assert measured.timing.speedup.value == pytest.approx(0.5 if much else 1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("device_ms", [(None, None), (0.1, 2.0)])
+def test_what_is_worked_in_every_third_round_for_the_two_that_follow_counts_with_all(device_ms):
+    rounds = itertools.count()
+
+    def change(candidate, reference):
+        reference.call_s = 2e-3
+        candidate.seconds = lambda slots: len(slots) * 1e-4 * (1 if next(rounds) % 3 else 58)
+
+    measured, _ = run(4, plan=Plan(budget_s=2.0), change=change, device_ms=device_ms)
+    assert measured.timing.speedup.value < 1.5  # 1 in all, 20 by the median
+
+
+def test_a_round_that_a_host_disturbs_does_not_count_with_all():
+    rounds = itertools.count()
+
+    def change(candidate, reference):
+        reference.call_s = 2e-3
+        candidate.seconds = lambda slots: len(slots) * 1e-3 * (5 if next(rounds) == 9 else 1)
+
+    measured, _ = run(4, change=change)
+    assert measured.timing.speedup.value == pytest.approx(2.0, rel=0.02)
+
+
+def test_of_rounds_that_were_waiting_for_a_core_what_was_work_counts():
+    waited = Samples([1e-2, 1e-3, 1e-3, 1e-2, 1e-3], kinds=["nominal"] * 5, worked_s=[1e-3] * 5)
+    worked = replace(waited, worked_s=waited.round_s)
+    steady = Samples([1e-2] * 5, kinds=["nominal"] * 5, worked_s=[1e-2] * 5)
+    assert with_chores(waited, steady).round_s == waited.round_s
+    assert with_chores(worked, steady).round_s[1] > 2e-3
 
 
 DEVICE_MS = (4e-2, 4e-2)
