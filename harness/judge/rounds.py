@@ -120,14 +120,11 @@ class Clock:
             written = self._write(side, order, kind)
             done = self._run(side, order, samples, written if samples is not None else [], kind, look=look)
 
-    def hand_over(self, side: Side, *, after: Side | None = None, slots: int) -> float:
-        """Median seconds of an empty round, half of them after an empty one of another side."""
-        return median(self._empty_rounds(side, after, slots))
+    def empty_rounds(self, side: Side, *, after: Side | None = None, slots: int) -> list[float]:
+        """Seconds of empty rounds, half of them after an empty one of another side.
 
-    def _empty_rounds(self, side: Side, after: Side | None, slots: int) -> list[float]:
-        """As it is in ABBA: a switch from the other's context costs more than one from its own.
-
-        `slots` are written before, as for a round of so many calls: that costs something too.
+        As it is in ABBA: a switch from the other's context costs more than one from its own. `slots` are written
+        before, as for a round of so many calls: that costs something too.
         """
         seconds = []
         for turn in range(EMPTY_ROUNDS):

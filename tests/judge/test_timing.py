@@ -798,6 +798,23 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
 
 
+def test_on_a_host_it_is_taken_from_empty_rounds_beside_and_alone():
+    def of(varies_by_s):
+        empty = itertools.cycle((0.0, varies_by_s))
+
+        def change(candidate, reference):
+            candidate.call_s = 0.2e-3
+            reference.seconds = lambda slots: len(slots) * 1e-3 if slots else next(empty)
+
+        measured, _ = run(4, change=change, alone=lambda candidate, reference: None)
+        return measured.timing
+
+    steady, unsteady = of(0.0), of(2e-4)
+    assert steady.hand_over_spread_ms < 0.02
+    assert unsteady.hand_over_spread_ms == pytest.approx(0.2, rel=0.1)
+    assert unsteady.speedup.high - unsteady.speedup.low > steady.speedup.high - steady.speedup.low + 0.5
+
+
 class Chances:
     """A clock of a host whose rounds vary, on which a candidate takes half the time but on some kinds of contents."""
 
@@ -821,7 +838,7 @@ def stated_by(seed, noise, slow):
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
     turns = _Turns(Chances(sides[0], seed, noise, slow), *sides, kinds, Plan(budget_s=1.5), tight=False)
-    turns._empty_s, turns._chance, taken_s = 0.0, random.Random(seed), 0.0
+    turns.empty_s, turns._chance, taken_s = (0.0,), random.Random(seed), 0.0
     while not turns.suffice(taken_s):
         turns.block()
         taken_s += 0.04
