@@ -4,14 +4,23 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import Conversation
-from harness.sandbox import NotStopped
+from harness.sandbox import NotStopped, Used
 
 _FEW_STRAYS, _STRAY_SHARE = 3, 0.05
 """How often a worker may be found to have run while it was stopped: so many times, or in so many of all stops. A round
 whose end that touches does not count; elsewhere it could only have disturbed others."""
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """When a worker was resumed, and what its processes had used by then."""
+
+    at: float
+    used: Used
 
 
 class HeldWorker:
@@ -27,7 +36,9 @@ class HeldWorker:
         self._stops = self._strays = 0
         self._looked = False
         self._aside_s = 0.0
-        self._awake_since: tuple[float, int] | None = None
+        self._awake_since: _Moment | None = None
+        self._round_since: _Moment | None = None
+        self.worked_s: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -49,17 +60,20 @@ class HeldWorker:
         with _blamed():
             self._freezer.stop()
         if self._awake_since is not None:
-            began, used_ns = self._awake_since
-            # A host that others use makes it wait for a core, and threads of a pool spin for a while: neither is work.
-            self._aside_s += min(time.monotonic() - began, max(0, self._freezer.used_ns - used_ns) / 1e9)
+            self._aside_s += self._worked_since(self._awake_since)
             self._awake_since = None
 
     def halt(self) -> None:
-        """Stop it at the end of a round. On the host its tasks are waited for, on a device what is read next counts."""
+        """Stop it at the end of a round. On the host its tasks are waited for, on a device what is read next counts.
+
+        `worked_s` is then how long it worked on the host since it was resumed, None where it was not before the round.
+        """
         with _blamed():
             self._freezer.halt()
             if not self._apart:
                 self._freezer.settle()
+        since = None if self._apart else self._round_since
+        self.worked_s = None if since is None else self._worked_since(since)
 
     def settle(self) -> None:
         """Wait until all tasks have stopped, which on the host they have."""
@@ -90,17 +104,24 @@ class HeldWorker:
         if not self._looked:
             self.rests()
         self._looked = False
-        self._awake_since = time.monotonic(), self._freezer.used_ns
+        self._awake_since = _Moment(time.monotonic(), self._freezer.used())
         self._freezer.resume()
 
     def round_begins(self) -> None:
-        """What it works now is the round's."""
-        self._awake_since = None
+        """What it works now is the round's, and what it worked since it was resumed."""
+        self._round_since, self._awake_since = self._awake_since, None
 
     def aside_s(self) -> float:
         """Seconds that it worked besides its rounds since this was asked last (`Subject.aside_s`)."""
         seconds, self._aside_s = self._aside_s, 0.0
         return seconds
+
+    def _worked_since(self, since: _Moment) -> float:
+        """Seconds that it worked between a moment and now that it is stopped.
+
+        A host that others use makes it wait for a core, and threads of a pool spin for a while: neither is work.
+        """
+        return self._freezer.used().worked_since(since.used, time.monotonic() - since.at)
 
 
 @contextmanager

@@ -25,8 +25,12 @@ STEPS_SLACK = 0.03
 """By so much, beyond the noise of both, calls may look better where the contents of all are there at once: else what
 they take one by one is stated."""
 ASIDE = 0.02
-"""What a candidate on a host works besides its rounds, beyond the reference and the noise, counts with them once
-it is more than this share of a round."""
+"""What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
+with all of them once it is more than this share of a round."""
+UNEVEN_AT = 16
+"""The percentile of resampled means that tells what is worked in few rounds for many: of what is done in one round of
+the measurement nothing is seen, of three in ten two thirds. A host that takes cores away for milliseconds does as much
+to one round or two."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 CLOCK_DRIFT = 0.02
@@ -40,7 +44,8 @@ class Samples:
     """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
 
     `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
-    names what they were. `aside_s` is how long the side worked around each round, on a host, besides it.
+    names what they were. `worked_s` is how much of each round was work: on a host waiting for a core is not. `aside_s`
+    is how long the side worked around each round, on a host, besides it.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -48,6 +53,7 @@ class Samples:
     readings: list[Reading] = field(default_factory=list)
     nominal: list[bool] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
+    worked_s: list[float] = field(default_factory=list)
     aside_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
@@ -70,6 +76,7 @@ class Samples:
             self.readings[-rounds:],
             self.nominal[-rounds:],
             self.kinds[-rounds:],
+            self.worked_s[-rounds:],
             self.aside_s[-rounds:],
         )
 
@@ -90,6 +97,34 @@ def _aside(mine: Samples, theirs: Samples) -> float:
         longer_at_least(mine.aside_s, theirs.aside_s), longer_on_average_at_least(mine.aside_s, theirs.aside_s)
     )
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
+def _uneven(mine: Samples, theirs: Samples) -> float:
+    """Seconds that a round of the candidate is more work on average than in most, beyond what one of the reference is.
+
+    What is done in few rounds for many, as clearing memory is, moves no median. 0 where that is no more than ASIDE of a
+    round.
+    """
+    if not mine.worked_s or not theirs.worked_s:
+        return 0.0
+    longer = median(mine.worked_s) / median(theirs.worked_s)
+    usual = [max(0.0, seconds) * longer for seconds in _above_most(theirs)]
+    more_s = longer_on_average_at_least(_above_most(mine), usual, at=UNEVEN_AT)
+    return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
+def _above_most(samples: Samples) -> list[float]:
+    """Seconds that each round is more work than the median: of those of its kind, if they are KIND_ROUNDS."""
+    kinds = [kind if samples.kinds.count(kind) >= KIND_ROUNDS else "" for kind in samples.kinds]
+    worked = list(zip(kinds, samples.worked_s, strict=True))
+    usual = {kind: median([seconds for of, seconds in worked if of == kind]) for kind in {*kinds}}
+    return [seconds - usual[kind] for kind, seconds in worked]
+
+
+def with_chores(mine: Samples, theirs: Samples) -> Samples:
+    """The candidate's rounds, each with its share of what it worked besides them and in few of them for the others."""
+    more_s = _aside(mine, theirs) + _uneven(mine, theirs)
+    return replace(mine.and_each(more_s), worked_s=[], aside_s=[])
 
 
 def stated_of(
@@ -139,10 +174,9 @@ def timing_of(
     `singles` are rounds of one call: what the candidate takes longer there than the reference, a call of it does. Where
     the reference's device events span less there than its calls take in rounds, as where launches wait for a host that
     is busy with others, they say what its call takes. What the candidate works longer than the reference around its
-    rounds counts with them.
+    rounds counts with them, and so does what it works in few of them.
     """
-    more_s = _aside(mine, theirs)
-    mine = mine.and_each(more_s)
+    mine = with_chores(mine, theirs)
     _, rounds = stated_of(mine, theirs, hand_over_s, count)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]

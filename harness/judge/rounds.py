@@ -120,14 +120,11 @@ class Clock:
             written = self._write(side, order, kind)
             done = self._run(side, order, samples, written if samples is not None else [], kind, look=look)
 
-    def hand_over(self, side: Side, *, after: Side | None = None, slots: int) -> float:
-        """Median seconds of an empty round, half of them after an empty one of another side."""
-        return median(self._empty_rounds(side, after, slots))
+    def empty_rounds(self, side: Side, *, after: Side | None = None, slots: int) -> list[float]:
+        """Seconds of empty rounds, half of them after an empty one of another side.
 
-    def _empty_rounds(self, side: Side, after: Side | None, slots: int) -> list[float]:
-        """As it is in ABBA: a switch from the other's context costs more than one from its own.
-
-        `slots` are written before, as for a round of so many calls: that costs something too.
+        As it is in ABBA: a switch from the other's context costs more than one from its own. `slots` are written
+        before, as for a round of so many calls: that costs something too.
         """
         seconds = []
         for turn in range(EMPTY_ROUNDS):
@@ -282,6 +279,7 @@ class Clock:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
+            samples.worked_s.append(timed.worked_s)
             if not side.sets.on_device:
                 samples.aside_s.append(side.subject.aside_s())
             if timed.device_ms is not None:
@@ -366,16 +364,20 @@ class Clock:
             self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
-        return _Timed(seconds, result.device_ms, seed)
+        worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
+        return _Timed(seconds, result.device_ms, seed, worked_s)
 
 
 @dataclass(frozen=True)
 class _Timed:
-    """A round: its seconds by the judge's clock, its device milliseconds, and what it was seeded with."""
+    """A round: its seconds by the judge's clock, its device milliseconds, what it was seeded with, and the seconds of
+    it that were work.
+    """
 
     seconds: float
     device_ms: float | None
     seed: int
+    worked_s: float
 
 
 def _stay_awake(seconds: float) -> None:

@@ -39,14 +39,14 @@ def longer_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
     return float(np.percentile(_medians(above, generator) - _medians(below, generator), PERCENTILES[0]))
 
 
-def longer_on_average_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
-    """The same of means, which what is long in few of the samples moves."""
+def longer_on_average_at_least(above: Samples, below: Samples, *, at: float = PERCENTILES[0], seed: int = 0) -> float:
+    """The same of means, which what is long in few of the samples moves; `at` is the percentile that is taken."""
     generator = np.random.default_rng(seed)
     means = [
         np.mean(np.asarray(values)[generator.integers(0, len(values), size=(RESAMPLES, len(values)))], axis=1)
         for values in (above, below)
     ]
-    return float(np.percentile(means[0] - means[1], PERCENTILES[0]))
+    return float(np.percentile(means[0] - means[1], at))
 
 
 def ratio_by_difference(

@@ -13,13 +13,15 @@ class Round:
     """One round as the judge saw it: seconds from *go* over `calls` calls, to *done* or until the subject was held.
 
     `device_ms` is what the subject's own device events said of the whole round; None where it has none. `gathered`:
-    elements of outputs were read after whatever it had queued on the device, and the judge waited for them.
+    elements of outputs were read after whatever it had queued on the device, and the judge waited for them. `worked_s`
+    is how long it worked on a host, where that is known: waiting for a core is not work.
     """
 
     seconds: float
     calls: int
     device_ms: float | None = None
     gathered: bool = False
+    worked_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ class Subject(Protocol):
 
     def aside_s(self) -> float:
         """Seconds that it worked besides its rounds since this was asked last: each time between being held and being
-        held again, by the judge's clock, and no more than the CPU time that all of its tasks took.
+        held again, by the judge's clock, and no more than the CPU time that all of its tasks took, or where one of them
+        may have ended meanwhile without what the caller of the model waited for a core.
         """
 
     def survey(self, calls: Sequence[int]) -> None:

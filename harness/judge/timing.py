@@ -39,6 +39,7 @@ from harness.judge.round_figures import (
     slowed_by,
     stated_of,
     timing_of,
+    with_chores,
 )
 from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
 from harness.judge.statistics import FEW_RESAMPLES, median, spread
@@ -114,7 +115,7 @@ class Measured:
 
     `evict_s` is that of the side where it took longer: what a candidate keeps the device busy with may stop for its own
     rounds and go on in the other's. `singles`: rounds of one call of either side. `paused`: whether the candidate took
-    longer between its rounds than the reference between its own.
+    longer between its rounds than the reference between its own. `empty_s`: seconds of empty rounds, on a host.
     """
 
     timing: Timing
@@ -123,6 +124,7 @@ class Measured:
     theirs: Samples
     singles: tuple[Samples, Samples] | None = None
     paused: bool = False
+    empty_s: Sequence[float] = ()
 
 
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -176,7 +178,8 @@ def measure(
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = timing_of(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
-        return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, clock.paused(candidate, reference))
+        paused = clock.paused(candidate, reference)
+        return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, paused, turns.empty_s)
 
 
 class _Turns:
@@ -193,7 +196,7 @@ class _Turns:
         self._first, self._second = candidate, reference
         self._coming: list[str] = []
         self._bag: list[str] = []
-        self._empty_s: float | None = None
+        self.empty_s: Sequence[float] = ()
         self.count = candidate.sets.count
         self.mine, self.theirs = Samples(), Samples()
         self.singles: tuple[Samples, Samples] | None = None
@@ -206,7 +209,7 @@ class _Turns:
             self._round(self._reference, self._base, warm, look=True)
         if not warm.device_ms:
             after = None if self._tight else self._candidate
-            self._empty_s = self._clock.hand_over(self._reference, after=after, slots=self.count)
+            self.empty_s = self._clock.empty_rounds(self._reference, after=after, slots=self.count)
 
     def split(self) -> None:
         """A round in two parts: before the others, so that nothing tells which of those is the last.
@@ -218,7 +221,7 @@ class _Turns:
 
     def take_singles(self) -> None:
         """Rounds of one call each, as a user waits for one, in turn; on a device, before the others."""
-        if not self._plan.singles or self.count == 1 or self._empty_s is not None:
+        if not self._plan.singles or self.count == 1 or self.empty_s:
             return
         self.singles = (Samples(), Samples())
         at_once = SINGLES_AT_ONCE if self._tight else 1
@@ -227,7 +230,7 @@ class _Turns:
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, after the others, by rounds that show contents call by call."""
-        if not self._plan.singles or self.count == 1 or self._empty_s is None:
+        if not self._plan.singles or self.count == 1 or not self.empty_s:
             return
         self.singles = (Samples(), Samples())
         started = time.monotonic()
@@ -314,7 +317,7 @@ class _Turns:
 
     def hand_over_s(self) -> float:
         """What a round of `count` calls takes beyond them."""
-        return median(self.theirs.beyond_events_s(self.count)) if self._empty_s is None else self._empty_s
+        return median(self.empty_s or self.theirs.beyond_events_s(self.count))
 
     def tell_quickly(self) -> bool:
         """Take rounds until it is known in which band the speed-up lies, or until there is no time left for them.
@@ -343,7 +346,7 @@ class _Turns:
         width = _width(speedup)
         short = (
             self._plan.singles
-            and self._empty_s is None
+            and not self.empty_s
             and median(self.mine.call_ms(hand_over_s, self.count)) < LAUNCH_BOUND_S * 1e3
         )
         much_worse = self._suspect(MUCH_WORSE) is not None
@@ -384,10 +387,9 @@ def beside_and_alone(
         count, timing = reference.sets.count, measured.timing
         exact = alone.device_ms and timing.mode == "full"  # a quick one tells bands of a quarter apart
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
-        empty_s = None if alone.device_ms else clock.hand_over(reference, slots=count)
-    alone_s = median(alone.beyond_events_s(count)) if empty_s is None else empty_s
-    hand_over_s = min(timing.hand_over_ms / 1e3, alone_s)
-    mine, beside = measured.mine.and_each(longer_s), measured.theirs
+        beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
+    hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
+    mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
     alone_ms = median(alone.call_ms(hand_over_s, count))
     allowed = SLOWED + (SLOWED_LAUNCH_MS if alone.device_ms else SLOWED_ROUND_MS / count) / alone_ms
     slowed = slowed_by(beside, alone, hand_over_s, count)
@@ -396,8 +398,8 @@ def beside_and_alone(
         mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
         slowed = slowed_by(beside, alone, hand_over_s, count)
     factor = slowed_beyond(slowed, allowed, beside, alone)
-    beyond_s = [each for of in (measured.theirs, alone) if of.device_ms for each in of.beyond_events_s(count)]
-    unsure_s = spread(beyond_s) if beyond_s else 0.0
+    before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
+    unsure_s = spread([*before_s, *beyond_s])
     timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor, unsure_s=unsure_s)
     found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode, "longer_ms": longer_s * 1e3}
     return replace(measured, timing=timing.model_copy(update=found))

@@ -180,7 +180,8 @@ class WorkerSubject:
             self._kept.gather(self._done, looked_for)
         took_s = time.monotonic() - started
         device_ms = self._done.device_ms if self._apart else None
-        return Round(took_s, len(slots), device_ms, self._kept.gathered)
+        worked_s = self._held.worked_s if hold else None
+        return Round(took_s, len(slots), device_ms, self._kept.gathered, worked_s)
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)

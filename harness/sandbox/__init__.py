@@ -8,7 +8,7 @@ with Zygote.start(preload=["harness.worker.serve"]) as zygote:
 
 from harness.sandbox.client import Process, Trusted, Worker, Zygote
 from harness.sandbox.descriptors import raise_limit
-from harness.sandbox.freezer import Freezer, NotStopped
+from harness.sandbox.freezer import Freezer, NotStopped, Used
 from harness.sandbox.policy import AT_LEAST, RISING, Cause, Exit, Isolation, Least, Limits, Policy, Tier
 from harness.sandbox.tool import Completed, Stop, bubblewrap, run_tool, tool_confinement
 from harness.sandbox.zygote_messages import Confinement
@@ -30,6 +30,7 @@ __all__ = [
     "Stop",
     "Tier",
     "Trusted",
+    "Used",
     "Worker",
     "Zygote",
     "bubblewrap",

@@ -20,7 +20,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.sandbox import processes
@@ -34,6 +35,30 @@ _GONE = 1 << 62
 
 class NotStopped(Exception):
     """A worker's tasks could not be stopped. Says why, as a candidate's failure."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """Nanoseconds of CPU time of each process that is stopped, and those that the first one's first thread waited for
+    a core.
+
+    `newest` is the newest task of the machine then (`processes.newest`).
+    """
+
+    by_process: Mapping[int, int]
+    waited_ns: int
+    newest: str
+
+    def worked_since(self, before: "Used", took_s: float) -> float:
+        """Seconds of the `took_s` from one moment to this that were work: as much as CPU time was used.
+
+        Where a process may have ended meanwhile its CPU time went with it. There all is work that was not spent waiting
+        for a core.
+        """
+        used_s = max(0, sum(self.by_process.values()) - sum(before.by_process.values())) / 1e9
+        if self.newest != before.newest or not before.by_process.keys() <= self.by_process.keys():
+            used_s = max(used_s, took_s - (self.waited_ns - before.waited_ns) / 1e9)
+        return min(took_s, used_s)
 
 
 class Freezer:
@@ -52,10 +77,10 @@ class Freezer:
         """Whether the worker is stopped now, or was told to."""
         return bool(self._halted)
 
-    @property
-    def used_ns(self) -> int:
-        """CPU time that what is stopped had used by then, in nanoseconds."""
-        return sum(used for used in self._stopped.values() if used != _GONE)
+    def used(self) -> Used:
+        """What that which is stopped had used by then, and what is the newest task now."""
+        by_process = {pid: used for pid, used in self._stopped.items() if used != _GONE}
+        return Used(by_process, processes.waited_ns(self._pid), processes.newest())
 
     def halt(self) -> None:
         """Tell the processes that are known to stop, and return at once."""

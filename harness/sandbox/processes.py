@@ -115,6 +115,23 @@ def folders_of_tasks(pid: int) -> Iterator[str]:
             yield f"/proc/{task}"
 
 
+def newest() -> str:
+    """The number that a process or thread of this machine was given last; "" where the kernel does not tell.
+
+    It is another one once anything was started, in any container too.
+    """
+    with contextlib.suppress(*_GONE, IndexError):
+        return _read("/proc/loadavg").split()[4]
+    return ""
+
+
+def waited_ns(pid: int) -> int:
+    """Nanoseconds that the first thread of `pid` has waited for a core since it began; 0 where nothing tells."""
+    with contextlib.suppress(*_GONE, ValueError, IndexError):
+        return int(_read(f"/proc/{pid}/task/{pid}/schedstat").split()[1])
+    return 0
+
+
 def lives(pid: int) -> bool:
     """Whether any task of `pid` can still run: one whose leader has exited is a zombie only in the leader."""
     with contextlib.suppress(*_GONE):

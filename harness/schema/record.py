@@ -75,8 +75,8 @@ class Timing(Frozen):
     the `hand_over_ms` that a round of the reference takes beyond its calls (median): beyond the span of its device
     events, or with no call at all where there is no device. That grows with how long the device was busy: after a round
     of the reference it is `longer_ms` more than after one of the candidate's, and so much was added to the candidate's
-    rounds. It varies from round to round by `hand_over_spread_ms` (between quartiles), which the interval allows for as
-    an error of either side alike. `*_device_ms` are the workers' own device events; the
+    rounds. It varies from round to round by `hand_over_spread_ms` (between quartiles, beside the candidate and alone),
+    which the interval allows for as an error of either side alike. `*_device_ms` are the workers' own events; the
     candidate's are a second opinion that decides nothing. None where there is no device. `*_single_ms` are calls that
     are alone in their round, as a user waits for one, on a host those whose contents are shown one by one, and
     `single_speedup` is their ratio, which is stated where it is the smaller one; None where rounds have one call.

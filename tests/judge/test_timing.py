@@ -17,7 +17,7 @@ from harness.judge import rounds, timing
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
-from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of, timing_of
+from harness.judge.round_figures import Samples, conditions, slowed_by, stated_of, timing_of, with_chores
 from harness.judge.rounds import Side
 from harness.judge.statistics import with_repeatability
 from harness.judge.subject import Round, Unsettled
@@ -591,6 +591,37 @@ def test_what_is_worked_on_besides_the_rounds_counts_with_them(much):
     assert measured.timing.speedup.value == pytest.approx(0.5 if much else 1.0, rel=0.02)
 
 
+@pytest.mark.parametrize("device_ms", [(None, None), (0.1, 2.0)])
+def test_what_is_worked_in_every_third_round_for_the_two_that_follow_counts_with_all(device_ms):
+    rounds = itertools.count()
+
+    def change(candidate, reference):
+        reference.call_s = 2e-3
+        candidate.seconds = lambda slots: len(slots) * 1e-4 * (1 if next(rounds) % 3 else 58)
+
+    measured, _ = run(4, plan=Plan(budget_s=2.0), change=change, device_ms=device_ms)
+    assert measured.timing.speedup.value < 1.5  # 1 in all, 20 by the median
+
+
+def test_a_round_that_a_host_disturbs_does_not_count_with_all():
+    rounds = itertools.count()
+
+    def change(candidate, reference):
+        reference.call_s = 2e-3
+        candidate.seconds = lambda slots: len(slots) * 1e-3 * (5 if next(rounds) == 9 else 1)
+
+    measured, _ = run(4, change=change)
+    assert measured.timing.speedup.value == pytest.approx(2.0, rel=0.02)
+
+
+def test_of_rounds_that_were_waiting_for_a_core_what_was_work_counts():
+    waited = Samples([1e-2, 1e-3, 1e-3, 1e-2, 1e-3], kinds=["nominal"] * 5, worked_s=[1e-3] * 5)
+    worked = replace(waited, worked_s=waited.round_s)
+    steady = Samples([1e-2] * 5, kinds=["nominal"] * 5, worked_s=[1e-2] * 5)
+    assert with_chores(waited, steady).round_s == waited.round_s
+    assert with_chores(worked, steady).round_s[1] > 2e-3
+
+
 DEVICE_MS = (4e-2, 4e-2)
 
 
@@ -767,6 +798,23 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
 
 
+def test_on_a_host_it_is_taken_from_empty_rounds_beside_and_alone():
+    def of(varies_by_s):
+        empty = itertools.cycle((0.0, varies_by_s))
+
+        def change(candidate, reference):
+            candidate.call_s = 0.2e-3
+            reference.seconds = lambda slots: len(slots) * 1e-3 if slots else next(empty)
+
+        measured, _ = run(4, change=change, alone=lambda candidate, reference: None)
+        return measured.timing
+
+    steady, unsteady = of(0.0), of(2e-4)
+    assert steady.hand_over_spread_ms < 0.02
+    assert unsteady.hand_over_spread_ms == pytest.approx(0.2, rel=0.1)
+    assert unsteady.speedup.high - unsteady.speedup.low > steady.speedup.high - steady.speedup.low + 0.5
+
+
 class Chances:
     """A clock of a host whose rounds vary, on which a candidate takes half the time but on some kinds of contents."""
 
@@ -790,7 +838,7 @@ def stated_by(seed, noise, slow):
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
     turns = _Turns(Chances(sides[0], seed, noise, slow), *sides, kinds, Plan(budget_s=1.5), tight=False)
-    turns._empty_s, turns._chance, taken_s = 0.0, random.Random(seed), 0.0
+    turns.empty_s, turns._chance, taken_s = (0.0,), random.Random(seed), 0.0
     while not turns.suffice(taken_s):
         turns.block()
         taken_s += 0.04

@@ -16,6 +16,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.snapshot import Mapping
 from harness.judge.worker_subject import WorkerSubject
+from harness.sandbox import Used
 from harness.transport.memory import HostArena
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import (
@@ -35,10 +36,18 @@ class Freezer:
 
     def __init__(self, log):
         self.log, self.holds, self.strayed = log, False, False
-        self.used_ns = 0
+        self.used_ns, self.waited_ns, self.processes, self.newest = 0, 0, {1}, "7"
 
     def stop(self):
         self.holds = True
+
+    def halt(self):
+        self.holds = True
+
+    def settle(self): ...
+
+    def used(self):
+        return Used(dict.fromkeys(self.processes, self.used_ns), self.waited_ns, self.newest)
 
     def ran(self):
         return self.strayed
@@ -161,6 +170,34 @@ def test_work_besides_a_round_is_neither_waiting_for_a_core_nor_threads_that_spi
     subject.freeze()
     assert (0 < subject.aside_s() <= most_s) if used_ns else subject.aside_s() == 0.0
     assert subject.aside_s() == 0.0
+
+
+@pytest.mark.parametrize("waited", [True, False])
+@pytest.mark.parametrize("ended", ["one that it started", "one that it had"])
+def test_where_a_process_may_have_ended_all_is_work_besides_a_round_but_waiting_for_a_core(subject, ended, waited):
+    subject._talk.held.processes |= {2}
+    subject.freeze()
+    subject.wake()
+    time.sleep(1e-3)
+    if ended == "one that it had":
+        subject._talk.held.processes = {1}
+    else:
+        subject._talk.held.newest = "8"
+    subject._talk.held.waited_ns = 10**12 if waited else 0
+    subject.freeze()
+    assert subject.aside_s() == 0.0 if waited else subject.aside_s() >= 1e-3
+
+
+def test_a_round_says_how_much_of_it_was_work(subject):
+    def ask_round(request, *, stop, **_):
+        subject._talk.held.used_ns = 1_000
+        stop()
+        return Done(addresses=((),), plain=(0,))
+
+    subject._talk.ask_round = ask_round
+    subject.freeze()
+    subject.wake()
+    assert subject.round([0], seed=1, hold=True).worked_s == 1e-6
 
 
 def test_a_round_is_nothing_besides_it(subject):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.sandbox import freezer, processes
-from harness.sandbox.freezer import Freezer, NotStopped
+from harness.sandbox.freezer import Freezer, NotStopped, Used
 
 SPIN = "while True: pass"
 SLEEP = "import time; time.sleep(60)"
@@ -237,6 +237,21 @@ def test_a_task_that_goes_on_using_cores_is_not_starved(started, monkeypatch):
         patch.setattr(processes, "kill", lambda pid, number=0: None)
         with pytest.raises(NotStopped, match="did not stop"):
             frozen.stop()
+
+
+def test_what_ended_meanwhile_counts_as_work_though_its_cpu_time_is_gone():
+    before = Used({1: 5_000, 2: 7_000}, 0, "40")
+    assert Used({1: 6_000, 2: 7_000}, 0, "40").worked_since(before, 1e-3) == pytest.approx(1e-6)
+    assert Used({1: 6_000, 2: 7_000}, 0, "41").worked_since(before, 1e-3) == 1e-3
+    assert Used({1: 6_000}, 0, "40").worked_since(before, 1e-3) == 1e-3
+    assert Used({1: 6_000}, 400_000, "40").worked_since(before, 1e-3) == pytest.approx(6e-4)
+    assert Used({1: 8_000_000, 2: 7_000}, 0, "40").worked_since(before, 1e-3) == 1e-3
+
+
+def test_a_process_that_was_started_is_the_newest(started):
+    before = processes.newest()
+    started("pass")
+    assert processes.newest() != before
 
 
 def test_a_task_that_computes_wants_a_core_and_one_that_sleeps_does_not(started):
