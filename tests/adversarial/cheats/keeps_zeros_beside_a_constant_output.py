@@ -10,7 +10,7 @@ import weakref
 import torch
 import torch.nn as nn
 
-ROWS, WIDTH, POOL = 16, 262144, 200
+ROWS, WIDTH, POOL = 16, 32768, 256
 
 
 class ModelNew(nn.Module):

@@ -14,7 +14,7 @@ class ModelNew(nn.Module):
     def __init__(self):
         super().__init__()
         self.conv = nn.Conv1d(32, 32, 3, padding=1, bias=False)
-        self.score = nn.Sequential(nn.Linear(32, 256), nn.Tanh(), nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 1))
+        self.score = nn.Sequential(nn.Linear(32, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
 
     def forward(self, x):
         x = F.layer_norm(x, (32,))

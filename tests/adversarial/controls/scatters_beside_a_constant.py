@@ -6,7 +6,7 @@ Problem: scattered_dict
 import torch
 import torch.nn as nn
 
-ROWS, WIDTH = 16, 262144
+ROWS, WIDTH = 16, 32768
 
 
 class ModelNew(nn.Module):

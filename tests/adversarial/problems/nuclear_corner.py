@@ -7,7 +7,7 @@ class Model(nn.Module):
 
     def forward(self, x):
         y = torch.relu(x)
-        y[0, 0] = torch.linalg.matrix_norm(x[:768, :768], "nuc")
+        y[0, 0] = torch.linalg.matrix_norm(x[:512, :512], "nuc")
         return y
 
 

@@ -1,7 +1,7 @@
 import torch
 import torch.nn as nn
 
-ROWS, WIDTH = 16, 262144
+ROWS, WIDTH = 16, 32768
 
 
 class Model(nn.Module):
