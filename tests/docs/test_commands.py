@@ -98,7 +98,7 @@ def environment(clone: Path, server: Server, tmp_path_factory: pytest.TempPathFa
     home = tmp_path_factory.mktemp("home")
     shim = home / "bin/harness"
     shim.parent.mkdir()
-    some = 'case "$1" in run|batch) set -- "$@" --set batch_size=4 --set dim=256;; esac'
+    some = 'case "$1" in eval|run|batch) set -- "$@" --set batch_size=4 --set dim=256;; esac'
     both_levels = 'case "$1 $2" in "batch examples/"*) set -- "$@" --set in_features=256 --set out_features=256;; esac'
     quickly = f'{some}\n{both_levels}\ncase "$1" in eval|run|batch) set -- "$@" --timing 0 --audit none;; esac'
     shim.write_text(f'#!/bin/sh\n{quickly}\nexec {shlex.quote(sys.executable)} -m harness "$@"\n')
