@@ -39,9 +39,9 @@ TIMED = (
 has them all, and others do what times nothing meanwhile."""
 LAST = (
     "cli/test_batch.py",
+    "serve/test_process.py",
     "test_package.py",
     "docs/test_commands.py",
-    "serve/test_process.py",
     "serve/test_faults.py",
     "test_library.py",
     "cli/test_eval.py",
