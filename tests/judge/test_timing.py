@@ -603,6 +603,12 @@ def test_what_is_worked_in_every_third_round_for_the_two_that_follow_counts_with
     assert measured.timing.speedup.value < 1.5  # 1 in all, 20 by the median
 
 
+def test_what_is_worked_in_one_round_for_all_counts_where_it_is_more_than_what_they_take():
+    steady = Samples([1e-2] * 10, kinds=["nominal"] * 10, worked_s=[1e-2] * 10)
+    chores = Samples([1e-3] * 10, kinds=["nominal"] * 10, worked_s=[*[1e-3] * 9, 2.1e-2])
+    assert with_chores(chores, steady).round_s[0] == pytest.approx(3e-3)
+
+
 def test_a_round_that_a_host_disturbs_does_not_count_with_all():
     rounds = itertools.count()
 
