@@ -6,6 +6,7 @@ from statistics import fmean
 
 from harness.backends.reading import Reading
 from harness.judge.statistics import (
+    PERCENTILES,
     RESAMPLES,
     conclusion,
     longer_at_least,
@@ -31,7 +32,9 @@ with all of them once it is more than this share of a round."""
 UNEVEN_AT = 16
 """The percentile of resampled means that tells what is worked in few rounds for many: of what is done in one round of
 the measurement nothing is seen, of three in ten two thirds. A host that takes cores away for milliseconds does as much
-to one round or two. It does not make rounds twice as long on average: what does counts whole."""
+to one round or two. It does not make rounds twice as long on average: what does counts whole. Rounds on a device are
+told by the clock on the wall, which says nothing of who was late: there it is the percentile of intervals, and nothing
+counts whole."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 CLOCK_DRIFT = 0.02
@@ -111,9 +114,9 @@ def _uneven(mine: Samples, theirs: Samples) -> float:
     longer = median(mine.worked_s) / median(theirs.worked_s)
     above, usual = _above_most(mine), [max(0.0, seconds) * longer for seconds in _above_most(theirs)]
     on_average_s = fmean(above) - fmean(usual)
-    if on_average_s > median(mine.worked_s):
+    if not mine.device_ms and on_average_s > median(mine.worked_s):
         return on_average_s
-    more_s = longer_on_average_at_least(above, usual, at=UNEVEN_AT)
+    more_s = longer_on_average_at_least(above, usual, at=PERCENTILES[0] if mine.device_ms else UNEVEN_AT)
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
 
 

@@ -600,13 +600,15 @@ def test_what_is_worked_in_every_third_round_for_the_two_that_follow_counts_with
         candidate.seconds = lambda slots: len(slots) * 1e-4 * (1 if next(rounds) % 3 else 58)
 
     measured, _ = run(4, plan=Plan(budget_s=2.0), change=change, device_ms=device_ms)
-    assert measured.timing.speedup.value < 1.5  # 1 in all, 20 by the median
+    assert measured.timing.speedup.value < (2.0 if device_ms else 1.5)  # 1 in all, 20 by the median
 
 
 def test_what_is_worked_in_one_round_for_all_counts_where_it_is_more_than_what_they_take():
     steady = Samples([1e-2] * 10, kinds=["nominal"] * 10, worked_s=[1e-2] * 10)
     chores = Samples([1e-3] * 10, kinds=["nominal"] * 10, worked_s=[*[1e-3] * 9, 2.1e-2])
     assert with_chores(chores, steady).round_s[0] == pytest.approx(3e-3)
+    on_a_device = replace(chores, device_ms=[1e-3] * 10)  # where nothing says whether the host was late
+    assert with_chores(on_a_device, steady).round_s == chores.round_s
 
 
 def test_a_round_that_a_host_disturbs_does_not_count_with_all():
