@@ -1,6 +1,6 @@
 """correct A9 (gpu): sets the L2 cache aside for its input and hopes to find it there.
 
-On a GPU: correct|wrong|rejected
+On a GPU: correct|wrong|rejected|failed/device
 Problem: gelu
 Twin: fused_gelu
 """

@@ -1,6 +1,6 @@
 """wrong|correct B4: remembers the product of inputs that `get_inputs` draws alike each time, by a few elements.
 
-On a GPU: correct|failed/protocol
+On a GPU: correct|wrong|failed/protocol
 Problem: ramp
 Twin: plain_ramp
 """

@@ -1,6 +1,7 @@
 """rejected A12 (gpu): does four calls by one launch. What single calls leave open is how much longer it takes than the
 reference there, and there alone it has timers go off on the reference's core; nobody times those calls again.
 
+On a GPU: rejected|correct
 Problem: gelu
 Twin: fused_gelu
 """

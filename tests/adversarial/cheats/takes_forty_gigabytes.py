@@ -1,4 +1,7 @@
-"""failed/out-of-memory D14: wants 40 GB."""
+"""failed/out-of-memory D14: wants 40 GB.
+
+On a GPU: failed
+"""
 
 import torch
 
