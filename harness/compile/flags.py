@@ -17,6 +17,8 @@ from harness.schema import BuildRequest
 
 MOST_CHARACTERS = 32_768
 """Of all flags and include paths together: the kernel takes two million, no honest kernel needs a thousand."""
+MOST_WORDS = 1_000
+"""The same in words: what compilers are confined by takes 9,000 arguments, which were the machine's fault."""
 
 _NAME = r"[A-Za-z_]\w*"
 _DEFINITION = rf"{_NAME}(\([\w, .]*\))?(=[\w .,:+\-*/()=\"']*)?"
@@ -160,6 +162,8 @@ def refused_flag(request: BuildRequest, library_roots: Iterable[Path]) -> str | 
     texts = (*request.extra_cflags, *request.extra_cuda_cflags, *request.extra_ldflags, *request.extra_include_paths)
     if sum(map(len, texts)) > MOST_CHARACTERS:
         return f"the compiler flags are longer than {MOST_CHARACTERS} characters"
+    if sum(max(1, len(text.split())) for text in texts) > MOST_WORDS:
+        return f"the compiler flags are more than {MOST_WORDS} words"
     if any(not path.isprintable() for path in request.extra_include_paths):
         return "an include path holds characters that cannot be printed"
     roots = ["/usr", "/lib", "/lib64", "/opt", *map(str, library_roots)]

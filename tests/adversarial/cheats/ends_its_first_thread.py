@@ -1,4 +1,4 @@
-"""failed/protocol D2: has another thread go on with the conversation, and ends the first, of which its memory is read."""
+"""failed/protocol D2: has another thread answer, and ends the first one, by which its memory is read."""
 
 import ctypes
 import os
