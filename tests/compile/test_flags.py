@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.compile.flags import MOST_CHARACTERS, MOST_WORDS, refused_flag
+from harness.compile.flags import MOST_BYTES, MOST_WORDS, refused_flag
 from harness.schema import BuildRequest
 
 HONEST = {
@@ -102,8 +102,16 @@ def test_libraries_may_be_looked_for_where_torch_lies_and_not_where_the_candidat
 
 
 def test_flags_have_a_length() -> None:
-    assert refusal("extra_cflags", "-O3 " * MOST_CHARACTERS) is not None
-    assert refused_flag(BuildRequest(name="x", extra_include_paths=("a" * MOST_CHARACTERS, "b")), []) is not None
+    assert refusal("extra_cflags", "-O3 " * MOST_BYTES) is not None
+    assert refused_flag(BuildRequest(name="x", extra_include_paths=("a" * MOST_BYTES, "b")), []) is not None
+
+
+def test_flags_are_as_long_as_their_bytes() -> None:
+    """c++ hands on no word of 131,072 of them, whatever it makes of it."""
+    assert (
+        refused_flag(BuildRequest(name="x", extra_include_paths=("\U0001f600" * (MOST_BYTES // 4 + 1),)), [])
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
