@@ -15,8 +15,12 @@ from pathlib import Path
 from harness.compile.recipe import BadFlags, split_flags
 from harness.schema import BuildRequest
 
-MOST_CHARACTERS = 32_768
-"""Of all flags and include paths together: the kernel takes two million, no honest kernel needs a thousand."""
+MOST_BYTES = 32_768
+"""Of all flags and include paths together: the kernel takes two million, 131,072 in one word. No honest kernel needs a
+thousand.
+"""
+MOST_WORDS = 1_000
+"""The same in words: what compilers are confined by takes 9,000 arguments, which were the machine's fault."""
 
 _NAME = r"[A-Za-z_]\w*"
 _DEFINITION = rf"{_NAME}(\([\w, .]*\))?(=[\w .,:+\-*/()=\"']*)?"
@@ -158,8 +162,10 @@ def refused_flag(request: BuildRequest, library_roots: Iterable[Path]) -> str | 
     wrote, and the linker reads a text of the right name as a script.
     """
     texts = (*request.extra_cflags, *request.extra_cuda_cflags, *request.extra_ldflags, *request.extra_include_paths)
-    if sum(map(len, texts)) > MOST_CHARACTERS:
-        return f"the compiler flags are longer than {MOST_CHARACTERS} characters"
+    if sum(len(text.encode("utf-8", "replace")) for text in texts) > MOST_BYTES:
+        return f"the compiler flags are longer than {MOST_BYTES} bytes"
+    if sum(max(1, len(text.split())) for text in texts) > MOST_WORDS:
+        return f"the compiler flags are more than {MOST_WORDS} words"
     if any(not path.isprintable() for path in request.extra_include_paths):
         return "an include path holds characters that cannot be printed"
     roots = ["/usr", "/lib", "/lib64", "/opt", *map(str, library_roots)]

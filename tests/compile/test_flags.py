@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.compile.flags import MOST_CHARACTERS, refused_flag
+from harness.compile.flags import MOST_BYTES, MOST_WORDS, refused_flag
 from harness.schema import BuildRequest
 
 HONEST = {
@@ -102,8 +102,31 @@ def test_libraries_may_be_looked_for_where_torch_lies_and_not_where_the_candidat
 
 
 def test_flags_have_a_length() -> None:
-    assert refusal("extra_cflags", "-O3 " * MOST_CHARACTERS) is not None
-    assert refused_flag(BuildRequest(name="x", extra_include_paths=("a" * MOST_CHARACTERS, "b")), []) is not None
+    assert refusal("extra_cflags", "-O3 " * MOST_BYTES) is not None
+    assert refused_flag(BuildRequest(name="x", extra_include_paths=("a" * MOST_BYTES, "b")), []) is not None
+
+
+def test_flags_are_as_long_as_their_bytes() -> None:
+    """c++ hands on no word of 131,072 of them, whatever it makes of it."""
+    assert (
+        refused_flag(BuildRequest(name="x", extra_include_paths=("\U0001f600" * (MOST_BYTES // 4 + 1),)), [])
+        is not None
+    )
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"extra_cflags": ("-g",) * (MOST_WORDS + 1)},
+        {"extra_cflags": ("-g " * (MOST_WORDS + 1),)},
+        {"extra_ldflags": ("-s",) * (MOST_WORDS + 1)},
+        {"extra_include_paths": (".",) * (MOST_WORDS + 1)},
+        {"extra_include_paths": ("",) * (MOST_WORDS + 1)},
+    ],
+    ids=["flags", "in one text", "linker", "paths", "empty"],
+)
+def test_flags_are_no_more_words_than_what_confines_a_compiler_takes(flags: dict[str, tuple[str, ...]]) -> None:
+    assert "words" in str(refused_flag(BuildRequest.model_validate({"name": "x", **flags}), []))
 
 
 def test_an_include_path_holds_no_zero_byte() -> None:
