@@ -251,8 +251,8 @@ def test_an_honest_candidate_is_never_up_for_rejection(path: Path) -> None:
         "x = '''#include <a>\n" + 'R"(' * 100_000 + "'''",
         "x = torch.relu(torch.nn.y.z)\n" * 8_000,
         "from torch.utils.cpp_extension import load_inline\na\n" + "a = load_inline(functions='f')\n" * 30_000,
-        "from torch.utils.cpp_extension import load_inline as l\n" + ("l(" * 80 + "x" + ")" * 80 + "\n") * 3_000,
-        "".join(" " * depth + "def forward(s, x):\n" for depth in range(90)) + " " * 90 + "f(x);" * 100_000,
+        "from torch.utils.cpp_extension import load_inline as l\n" + ("l(" * 80 + "x" + ")" * 80 + "\n") * 800,
+        "".join(" " * depth + "def forward(s, x):\n" for depth in range(90)) + " " * 90 + "f(x);" * 20_000,
     ],
     ids=lambda body: body[:24],
 )

@@ -335,7 +335,7 @@ def test_an_address_names_a_submission(open_page: OpenPage, records: list[Record
     page.wait("document.querySelector('#detail-body section') !== null")
     assert "fast/19.txt" in page.one("#detail .what").text
     page.one("#detail-close").click()
-    assert page.run("return location.hash") == ""
+    page.wait("location.hash === ''")
     page.go("#submission-99")
     assert not page.run("return document.getElementById('detail').open")
 
