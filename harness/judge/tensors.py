@@ -16,8 +16,8 @@ PIECE = 1 << 27
 def at_places(value: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """The elements at flat indices in row-major order, int64, of a tensor of one dimension or more, however it lies.
 
-    Those beyond a tensor begin again at its first element: an output whose shape goes by the contents is looked at where
-    that of another call had elements, and on a device an index out of range would end the process.
+    Those beyond a tensor begin again at its first element: an output whose shape goes by the contents is looked at
+    where that of another call had elements, and on a device an index out of range would end the process.
     `torch.unravel_index` would import what torch compiles with (0.4 s, torch 2.13) to check its arguments.
     """
     index = []
