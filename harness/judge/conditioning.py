@@ -216,7 +216,7 @@ _MOVED_AT_ONCE = 1 << 24
 def _moved(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
     if value.dtype not in _BITS or not value.numel():
         return value
-    found = value.contiguous(memory_format=torch.contiguous_format).clone()
+    found = value.clone(memory_format=torch.contiguous_format)
     for part in found.view(-1).split(_MOVED_AT_ONCE):
         part.copy_(_moved_part(part, seed, units))
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from harness.judge.operator_mode import OperatorMode
+from harness.judge.operator_mode import OperatorMode, arguments_of
 
 Given = dict[str, Any]
 
@@ -33,8 +33,7 @@ class InRange(OperatorMode):
         packet = getattr(func, "overloadpacket", None)  # one of higher order has none, and runs as it would
         check = None if packet is None else _CHECKS.get(packet.__name__.strip("_"))
         if check is not None:
-            names = (argument.name for argument in func._schema.arguments)
-            check({**dict(zip(names, args, strict=False)), **(kwargs or {})})
+            check(arguments_of(func, args, kwargs))
         return func(*args, **(kwargs or {}))
 
 
@@ -54,9 +53,10 @@ def _by_tensors(given: Given) -> None:
     """`indices` of several dimensions; one of booleans stands for as many as it has."""
     value, place = given["self"], 0
     for indices in given["indices"]:
-        if indices is not None and indices.dtype not in (torch.bool, torch.uint8):
+        is_mask = indices is not None and indices.dtype in (torch.bool, torch.uint8)
+        if indices is not None and not is_mask:
             _inside(indices, value.shape[place], least=-value.shape[place])
-        place += 1 if indices is None or indices.dtype not in (torch.bool, torch.uint8) else indices.dim()
+        place += indices.dim() if is_mask else 1
 
 
 def _along(given: Given) -> None:
@@ -78,7 +78,7 @@ def _rows(given: Given) -> None:
 def _classes(given: Given) -> None:
     """Targets of a negative log-likelihood: classes, or the number that is left out."""
     value, target = given["self"], given["target"]
-    _inside(target[target != given.get("ignore_index", -100)], value.shape[1 if value.dim() > 1 else 0])
+    _inside(target[target != given["ignore_index"]], value.shape[1 if value.dim() > 1 else 0])
 
 
 def _between(*names: str) -> Callable[[Given], None]:

@@ -1,5 +1,7 @@
 """What sees each operator that a model runs."""
 
+from typing import Any
+
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -12,3 +14,9 @@ class OperatorMode(TorchDispatchMode):
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False
+
+
+def arguments_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of an operator by name, with their defaults."""
+    given = {argument.name: argument.default_value for argument in func._schema.arguments}
+    return {**given, **dict(zip(given, args, strict=False)), **(kwargs or {})}

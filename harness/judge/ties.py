@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from harness.judge.operator_mode import OperatorMode
+from harness.judge.operator_mode import OperatorMode, arguments_of
 from harness.judge.tensors import leaves, same
 
 _RANKED = frozenset({"topk", "sort"})
@@ -76,7 +76,7 @@ class InOrder(OperatorMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         out = func(*args, **(kwargs or {}))
-        given = _arguments(func, args, kwargs or {})
+        given = arguments_of(func, args, kwargs)
         if not _leaves_open(func.overloadpacket.__name__, given, out):
             return out
         value, dim = given["self"].detach(), given["dim"] % given["self"].dim()
@@ -93,12 +93,6 @@ class InOrder(OperatorMode):
         self.choices.append(Choice(indices, value.shape, dim, once=asked.name in _RANKED))
         found = (values, indices) if wide else (values.squeeze(dim), indices.squeeze(dim))
         return type(out)(found) if type(out) in (tuple, list) else found
-
-
-def _arguments(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of an operator by name, with their defaults."""
-    given = {argument.name: argument.default_value for argument in func._schema.arguments}
-    return {**given, **dict(zip(given, args, strict=False)), **kwargs}
 
 
 def _leaves_open(name: str, given: dict[str, Any], out: Any) -> bool:
