@@ -142,7 +142,7 @@ def some_sizes(exact: torch.Tensor) -> torch.Tensor:
     sizes = sizes[sizes.isfinite() & (sizes > LEAST)]
     if sizes.is_cuda:
         return sizes.sort().values
-    return torch.from_numpy(np.sort(sizes.numpy()))  # ten times as fast as torch's, which takes most of a comparison
+    return torch.from_numpy(np.sort(sizes.numpy()))  # four times as fast as torch's: 11 µs for 4096
 
 
 LEAST = 2.0**-126
