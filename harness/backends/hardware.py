@@ -68,6 +68,9 @@ class Hardware:
     def touch(self) -> None:
         """Have the device do a trifle, after whatever runs there now, and wait for it."""
 
+    def hold(self, seconds: float) -> None:
+        """Have the device be busy for about so long with what changes nothing, and do not wait for it."""
+
     def trim(self) -> None:
         """Give memory that is kept for later back to the device."""
 

@@ -19,6 +19,7 @@ class OpenedMemory:
         self._opened: dict[str, Allocation] = {}
         self._in_order: list[Allocation] = []
         """The same by address: none lies over another, and how many there are is the worker's choice."""
+        self._due: tuple[Sequence[tuple[int, int]], int] = ((), 0)
 
     @property
     def allocations(self) -> list[Allocation]:
@@ -49,11 +50,21 @@ class OpenedMemory:
             raise ValueError("a device handle that was of other memory before")
         return held
 
-    def overwrite(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
-        """Fill what is mapped of these ranges, addresses in the worker and bytes, and wait for it.
+    def mark(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
+        """What `overwrite` is to fill, and with what: addresses in the worker and bytes."""
+        self._due = (ranges, byte)
+
+    def unmark(self) -> None:
+        """Forget it: other code of the worker's has run, and may keep something there."""
+        self._due = ((), 0)
+
+    def overwrite(self) -> None:
+        """Fill what is mapped of what was marked, and wait for that and for whatever the judge had queued before.
 
         Outputs of a round lie side by side as a rule: what touches within an allocation is filled at once.
         """
+        ranges, byte = self._due
+        self.unmark()
         within: dict[str, list[tuple[int, int]]] = {}
         for one in ranges:
             for held in self._among(*one):
@@ -67,6 +78,7 @@ class OpenedMemory:
 
     def close(self) -> None:
         """Unmap all."""
+        self.unmark()
         for handle in list(self._opened):
             self._close(handle)
 

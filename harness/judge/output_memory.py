@@ -65,7 +65,7 @@ class OutputMemory:
         return False
 
     def spoil(self, done: Done) -> None:
-        """Overwrite what the outputs lie in (`Subject.spoil`)."""
+        """Overwrite what the outputs lie in, on a device mark it for that (`Subject.spoil`)."""
         newest = self._layouts.newest
         if newest and any(len(call) != len(newest) for call in done.addresses):
             raise LaidOutAnew("named another number of outputs than it had described before")
@@ -111,7 +111,7 @@ class OutputMemory:
 
     def _overwrite(self, ranges: Sequence[Range], byte: int) -> None:
         if self._apart:
-            self._opened.overwrite(ranges, byte)
+            self._opened.mark(ranges, byte)
             return
         try:
             overwrite_process(self._talk.pid, ranges, byte)

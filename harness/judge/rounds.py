@@ -31,8 +31,6 @@ SPUN_ROUNDS = 6
 MOST_UNSETTLED = 3
 """So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
 allocator settles within one. They are repeated and do not count."""
-WAKE_S = 3e-4
-"""How long subject and judge are awake before a short round: a core that slept runs slower at first."""
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
@@ -280,8 +278,7 @@ class Clock:
             samples.nominal.append(kind == self._base)
             samples.kinds.append(kind)
             samples.worked_s.append(timed.worked_s)
-            if not side.sets.on_device:
-                samples.aside_s.append(side.subject.aside_s())
+            samples.aside_s.append(side.subject.aside_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()
@@ -347,8 +344,6 @@ class Clock:
         self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
         if sets.on_device:
             self._wake(side)
-            _stay_awake(WAKE_S)
-            self._device.touch()
             started = time.monotonic()
             sets.reveal(slots)
             self._device.evict()
@@ -378,9 +373,3 @@ class _Timed:
     device_ms: float | None
     seed: int
     worked_s: float
-
-
-def _stay_awake(seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        pass

@@ -105,7 +105,11 @@ class Subject(Protocol):
         """Whether a subject that is held has not run since; what it was not to see may have been seen where it has."""
 
     def wake(self) -> None:
-        """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet."""
+        """Undo `freeze` and be awake for the round that follows at once. On a device its contents do not exist yet.
+
+        There this returns once nothing but the judge's own work was queued on the device for a while, the last of which
+        was to overwrite what `spoil` was asked to.
+        """
 
     def round(
         self,
@@ -145,10 +149,11 @@ class Subject(Protocol):
         """
 
     def spoil(self) -> None:
-        """Overwrite what the outputs of a round that was held lie in, before anything of the subject runs again.
+        """Have what the outputs of a round that was held lie in overwritten before the next one.
 
         What a call does not write is then in no later output either. Inputs are left alone, and so is what `spare` was
-        told, and memory that outputs are copied from.
+        told, and memory that outputs are copied from. On a host it is done at once; on a device, where nothing tells
+        what runs besides rounds, by `wake`, as the last thing before the clock starts.
         """
 
     def spare(self, places: frozenset[int]) -> None:
@@ -158,6 +163,8 @@ class Subject(Protocol):
         """Seconds that it worked besides its rounds since this was asked last: each time between being held and being
         held again, by the judge's clock, and no more than the CPU time that all of its tasks took, or where one of them
         may have ended meanwhile without what the caller of the model waited for a core.
+
+        On a device all of what the judge waited for: for its answers, and then for what ran on the device.
         """
 
     def survey(self, calls: Sequence[int]) -> None:

@@ -6,7 +6,8 @@ Whatever the worker does wrong becomes `SubjectFailed`: it is the candidate's fa
 
 import time
 from collections import abc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -46,6 +47,9 @@ from harness.transport.worker_messages import (
 from harness.transport.worker_messages import Trace as TraceCalls
 
 _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
+_WAKE_S = 3e-4
+"""How long judge and worker are awake before a round on a device: a core that slept runs slower at first. The device is
+kept busy by the judge meanwhile, so that what a worker queues there waits until the clock runs."""
 
 
 class WorkerSubject:
@@ -81,6 +85,7 @@ class WorkerSubject:
         self._inputs = AttachedInputs(conversation, self._arenas)
         self._done: Done | None = None
         self._held = HeldWorker(conversation, apart=self._apart, core=core)
+        self._hardware, self._aside_s = hardware, 0.0
         self._opened = OpenedMemory(hardware)
         self._layouts = OutputLayouts()
         self._memory = OutputMemory(
@@ -102,6 +107,7 @@ class WorkerSubject:
         self.cuda_error = 0
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+        self._opened.unmark()
         arguments, arena = self._arenas.share([described(argument) for argument in self._init_arguments])
         seconds, why = self._call_s, ""
         if self._deadlines is not None:
@@ -124,10 +130,12 @@ class WorkerSubject:
         return {entry.name: (entry.dtype, entry.shape) for entry in answer.parameters}
 
     def take_weights(self, weights: dict[str, torch.Tensor]) -> None:
+        self._opened.unmark()
         values, arena = self._arenas.share(weights)
         self._talk.ask(TakeWeights(values=values, arena=arena), Taken, seconds=self._call_s)
 
     def attach(self, sets: InputSets) -> None:
+        self._opened.unmark()
         self._held.start_anew()
         self._inputs.attach(sets)
 
@@ -140,6 +148,9 @@ class WorkerSubject:
 
     def freeze(self) -> None:
         self._held.stop()
+        if self._apart:
+            with self._besides_rounds():
+                self._hardware.touch()  # after what it queued
 
     def settle(self) -> None:
         self._held.settle()
@@ -148,10 +159,16 @@ class WorkerSubject:
         return self._held.rests()
 
     def wake(self) -> None:
-        self._held.resume()
-        self._inputs.give_contents()
-        if self._apart:  # on the CPU a waiting worker would take a core from the judge
+        if not self._apart:  # there a waiting worker would take a core from the judge
+            self._held.resume()
+            self._inputs.give_contents()
+            return
+        with self._besides_rounds():
+            self._held.resume()
+            self._inputs.give_contents()
             self._talk.ask(Attend(), Attending)
+            self._hardware.hold(_WAKE_S)
+            self._opened.overwrite()
 
     def round(
         self,
@@ -162,6 +179,7 @@ class WorkerSubject:
         order: Order | None = None,
         spin_ms: float | None = None,
     ) -> Round:
+        self._opened.unmark()
         self._inputs.round_begins()
         self._held.round_begins()
         looked_for = self._kept.round_begins()
@@ -209,7 +227,17 @@ class WorkerSubject:
         return self._memory.is_shared(self._done)
 
     def aside_s(self) -> float:
-        return self._held.aside_s()
+        if not self._apart:
+            return self._held.aside_s()
+        seconds, self._aside_s = self._aside_s, 0.0
+        return seconds
+
+    @contextmanager
+    def _besides_rounds(self) -> Iterator[None]:
+        """What is waited for here the worker may have worked, on the host or on the device."""
+        started = time.monotonic()
+        yield
+        self._aside_s += time.monotonic() - started
 
     def spoil(self) -> None:
         if self._done is not None and self._inputs.copied_arena is None:
@@ -231,9 +259,10 @@ class WorkerSubject:
         """What the worker says of the outputs of these calls, as far as it agrees with what it said before."""
         assert self._done is not None
         held = self._held.holds
-        self._held.resume()
-        answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
-        if held and not self._apart:
+        with self._besides_rounds():
+            self._held.resume()
+            answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+        if held:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
         self._inputs.locate()
@@ -241,14 +270,16 @@ class WorkerSubject:
         return answer
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:
-        self._held.resume()
         if trim:
             self._opened.close()
         self._done = None
         self._kept.release()
-        self._talk.ask(Release(poison=poison, trim=trim), Released)
+        with self._besides_rounds() if not trim else nullcontext():  # giving memory back takes what it takes
+            self._held.resume()
+            self._talk.ask(Release(poison=poison, trim=trim), Released)
 
     def trace(self, slots: Sequence[int]) -> Trace:
+        self._opened.unmark()
         self._held.resume()
         answer = self._talk.ask(TraceCalls(slots=tuple(slots)), Traced, seconds=self._call_s)
         used = tuple(KernelUse(kernel.name, kernel.us, kernel.launches) for kernel in answer.kernels)

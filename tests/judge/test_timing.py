@@ -133,6 +133,9 @@ class Clock:
         self.now += 1e-6
         return self.now
 
+    def sleep(self, seconds):
+        self.now += seconds
+
 
 def run(
     count=4,
@@ -431,7 +434,6 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Quiet, name, lambda self, name=name: events.append(name))
     monkeypatch.setattr(InputSets, "reveal", lambda self, slots: events.append("reveal"))
     monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
-    monkeypatch.setattr(rounds, "_stay_awake", lambda seconds: None)
     monkeypatch.setattr(Clock, "monotonic", lambda self: events.append("clock") or self.now)
     for name in ("wake", "round", "settle", "freeze"):
         real = getattr(Recorder, name)
@@ -443,9 +445,9 @@ def test_the_clock_starts_before_contents_are_shown_and_stops_once_the_subject_i
         monkeypatch.setattr(Recorder, name, noted)
     run(1)
     first = events.index("wake")
-    assert events[first - 5 : first + 11] == [
+    assert events[first - 5 : first + 10] == [
         "touch", "clock", "evict", "clock", "clock",
-        "wake", "clock", "touch", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "clock",
+        "wake", "clock", "clock", "reveal", "evict", "round", "touch", "clock", "settle", "clock",
     ]  # fmt: skip
 
 
@@ -674,6 +676,26 @@ def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch)
     assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS
 
 
+def test_single_calls_that_chance_made_slower_are_asked_for_more():
+    """Of one that is as fast as in rounds: what a round costs beyond its call varies by more than the call takes."""
+    taken = Counter()
+
+    def change(candidate, reference):
+        candidate.call_s = reference.call_s = 4e-5
+        for subject in (candidate, reference):
+            subject.seconds = partial(seconds, subject)
+
+    def seconds(subject, slots):
+        taken[subject.name] += len(slots) == 1
+        unlucky = subject.name == "candidate" and taken[subject.name] <= timing.SINGLE_CALLS
+        return len(slots) * 4e-5 + (2e-5 if len(slots) == 1 and unlucky else 0.0)
+
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS)
+    assert len(measured.singles[0].round_s) == timing.SINGLE_CALLS + timing.MORE_SINGLE_CALLS
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.05)
+
+
 def test_kinds_that_take_their_time_are_not_taken_for_a_reference_that_wasslowed_by():
     """Beside the candidate the slow kinds came more often than alone."""
 
@@ -745,6 +767,26 @@ def test_a_reference_that_was_slowed_counts_with_its_time_alone():
     assert measured.timing.reference_alone_ms == pytest.approx(1.0, rel=0.1)
     assert measured.timing.reference_slowed == pytest.approx(3.0, rel=0.1)
     assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.1)
+
+
+def test_where_the_reference_seems_slowed_it_is_looked_at_again_for_a_host_that_was_faster_for_a_while():
+    looks = {"alone": 0}
+
+    def beside(candidate, reference):
+        candidate.call_s = reference.call_s = 3e-3
+
+    def alone(candidate, reference):
+        def seconds(slots):
+            looks["alone"] += 1
+            return len(slots) * (1e-3 if looks["alone"] < 15 else 3e-3)
+
+        reference.seconds = seconds
+
+    measured, _ = run(4, change=beside, alone=alone)
+    assert looks["alone"] > 15
+    assert measured.timing.reference_slowed == 1.0
+    assert measured.timing.reference_alone_ms == pytest.approx(3.0, rel=0.1)
+    assert measured.timing.rounds == len(measured.mine.round_s)
 
 
 def test_a_reference_that_takes_longer_alone_changes_nothing():

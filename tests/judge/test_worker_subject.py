@@ -14,7 +14,7 @@ from harness.judge import attached_inputs, output_layouts, output_memory
 from harness.judge.deadlines import Deadlines
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
-from harness.judge.snapshot import Mapping
+from harness.judge.snapshot import Allocation, Mapping
 from harness.judge.worker_subject import WorkerSubject
 from harness.sandbox import Used
 from harness.transport.memory import HostArena
@@ -28,6 +28,7 @@ from harness.transport.worker_messages import (
     Done,
     Prepared,
     Released,
+    Traced,
 )
 
 
@@ -208,6 +209,109 @@ def test_a_round_is_nothing_besides_it(subject):
     subject._talk.held.used_ns = 10**12
     subject.freeze()
     assert subject.aside_s() == 0.0
+
+
+class Apart(Host):
+    """Stands for a device whose memory is its own: says when it is busy, and takes `queued_s` for what was queued."""
+
+    apart, queued_s = True, 0.0
+
+    def __init__(self, log):
+        self.log = log
+
+    def hold(self, seconds):
+        self.log.append("hold")
+
+    def touch(self):
+        self.log.append("touch")
+        time.sleep(self.queued_s)
+
+    def wait(self):
+        self.log.append("wait")
+        time.sleep(self.queued_s)
+
+
+@pytest.fixture
+def on_device(subject, monkeypatch):
+    """The subject, as of a device, with one output of 64 bytes that is mapped in the judge: `memory`."""
+    log = subject._talk.log
+    there = WorkerSubject(subject._talk, hardware=Apart(log), init_arguments=[], call_s=1.0, memory_bytes=1 << 20)
+    monkeypatch.setattr(there._opened, "_driver", SimpleNamespace(close_ipc=lambda address: None))
+    there.memory = torch.zeros(64, dtype=torch.uint8)
+    allocation = Allocation(4096, 64, "ab", there.memory)
+    there._opened._opened["ab"] = allocation
+    there._opened._in_order.append(allocation)
+    there._done = Done(addresses=((4096,),), extents=((64,),), plain=(0,), device_ms=1.0)
+    return there
+
+
+def test_on_a_device_outputs_are_overwritten_once_the_worker_is_awake_behind_what_keeps_the_device_busy(on_device):
+    """What it queues between rounds, or once it was told that one begins, comes too early, or falls into the round."""
+    on_device.freeze()
+    on_device.spoil()
+    on_device.release()
+    on_device.freeze()
+    assert not on_device.memory.any()
+    on_device._talk.log.clear()
+    on_device.wake()
+    assert on_device._talk.log == ["resumed", "Attend", "hold", "wait"]
+    assert on_device.memory.all()
+
+
+@pytest.mark.parametrize("meanwhile", ["construct", "take_weights", "trace", "attach"])
+def test_nothing_is_overwritten_that_other_code_of_the_worker_may_keep_something_in(on_device, meanwhile):
+    answers = {
+        "Construct": Constructed(parameters=()),
+        "Trace": Traced(us=1.0, kernels=()),
+        "Attach": Attached(base=4096),
+    }
+    on_device._talk.ask = lambda request, *_, **__: answers.get(type(request).__name__)
+    on_device.spoil()
+    sets = InputSets([torch.zeros(4)], 1, HostArena)
+    {
+        "construct": lambda: on_device.construct(1),
+        "take_weights": lambda: on_device.take_weights({}),
+        "trace": lambda: on_device.trace([0]),
+        "attach": lambda: on_device.attach(sets),
+    }[meanwhile]()
+    sets.close()
+    on_device.wake()
+    assert not on_device.memory.any()
+
+
+@pytest.mark.parametrize("when", ["wake", "release", "freeze", "outputs"])
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_on_a_device_what_the_judge_waits_for_besides_rounds_is_work(on_device, when, where, monkeypatch):
+    def ask(request, kind, **_):
+        time.sleep(5e-3 if where == "host" else 0.0)
+        return Described(outputs=()) if kind is Described else None
+
+    on_device._talk.ask = ask
+    monkeypatch.setattr(on_device._reader, "read", lambda *_: [])
+    monkeypatch.setattr(on_device._layouts, "learn", lambda *_: None)
+    monkeypatch.setattr(on_device._inputs, "locate", lambda: None)
+    on_device._hardware.queued_s = 5e-3 if where == "device" else 0.0
+    on_device._held.stop()
+    on_device.aside_s()
+    {
+        "wake": on_device.wake,
+        "release": on_device.release,
+        "freeze": on_device.freeze,
+        "outputs": lambda: on_device.outputs([0]),
+    }[when]()
+    counts = (when, where) not in {("freeze", "host"), ("release", "device")}
+    assert (on_device.aside_s() >= 5e-3) == counts
+    assert on_device.aside_s() == 0.0
+
+
+def test_a_worker_that_was_stopped_is_stopped_again_once_it_described_its_outputs(on_device, monkeypatch):
+    on_device._talk.ask = lambda request, *_, **__: Described(outputs=())
+    monkeypatch.setattr(on_device._reader, "read", lambda *_: [])
+    monkeypatch.setattr(on_device._layouts, "learn", lambda *_: None)
+    monkeypatch.setattr(on_device._inputs, "locate", lambda: None)
+    on_device.freeze()
+    on_device.outputs([0])
+    assert on_device._held.holds
 
 
 def held(subject, outputs, sets):

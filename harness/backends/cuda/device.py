@@ -40,6 +40,7 @@ class CudaDevice(Hardware):
         properties = torch.cuda.get_device_properties(0)
         super().__init__(torch.device("cuda", 0), int(properties.L2_cache_size), awake)
         self._nvml = _nvml_handle(gpu)
+        self._clock_hz = 1e3 * properties.clock_rate
         self.name = torch.cuda.get_device_name(0)
         self.identity = f"gpu-{getattr(properties, 'uuid', None) or gpu}".replace("/", "-")
         self.arch = "{}.{}".format(*torch.cuda.get_device_capability(0))
@@ -62,6 +63,9 @@ class CudaDevice(Hardware):
     def touch(self) -> None:
         self._scratch[:1].fill_(2)
         self.wait()
+
+    def hold(self, seconds: float) -> None:
+        torch.cuda._sleep(int(seconds * self._clock_hz))
 
     def trim(self) -> None:
         torch.cuda.empty_cache()
