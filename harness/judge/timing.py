@@ -87,8 +87,9 @@ LENGTHS_APART, LONGEST_SPAN_S = 1.1, 0.1
 as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
 QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.05
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
-QUICK_BANDS, or around the border of two is narrower than that share of it. What looks like more than QUICK_WIN is
-measured fully, or noise would be what is rewarded."""
+QUICK_BANDS, or around the border of two is narrower than that share of it. What would be called faster has each kind of
+contents timed first, or the chance of the first two would decide which kinds count. What looks like more than QUICK_WIN
+is measured fully, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 MUCH_WORSE = 0.25
 """A kind of contents of fewer than `KIND_ROUNDS` rounds that looks worse than the rest gets them, and where it does by
@@ -350,9 +351,14 @@ class _Turns:
             stated = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
             if stated.high > QUICK_WIN:
                 return False
-            if self._suspect() is None and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH):
+            told = in_one_band(stated) or _width(stated) <= QUICK_WIDTH
+            if told and self._suspect() is None and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
         return True
+
+    def _covers_all_kinds(self) -> bool:
+        """Whether every kind of contents was timed."""
+        return {self._base, *self._others} <= set(self.mine.kinds)
 
     def suffice(self, taken_s: float) -> bool:
         """Whether the rounds so far tell enough, or all that they may in the time that they have taken."""
@@ -369,7 +375,7 @@ class _Turns:
         )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
-        covered = self._suspect() is None and {self._base, *self._others} <= set(self.mine.kinds)
+        covered = self._suspect() is None and self._covers_all_kinds()
         return (
             (covered and width <= INTERVAL_WIDTH) or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
         )

@@ -866,16 +866,16 @@ def test_on_a_host_it_is_taken_from_empty_rounds_beside_and_alone():
 
 
 class Chances:
-    """A clock of a host whose rounds vary, on which a candidate takes half the time but on some kinds of contents."""
+    """A clock of a host whose rounds vary, on which a candidate takes less time but on some kinds of contents."""
 
-    def __init__(self, candidate, seed, noise, slow):
-        self._candidate, self._noise, self._slow = candidate, noise, slow
+    def __init__(self, candidate, seed, noise, slow, by=2):
+        self._candidate, self._noise, self._slow, self._by = candidate, noise, slow, by
         self._chance = random.Random(seed)
 
     def round(self, side, kind, samples, *, look=False):
         seconds = 1e-2 * math.exp(self._chance.gauss(0, self._noise))
         if side is self._candidate and self._slow and kind not in self._slow:
-            seconds /= 2
+            seconds /= self._by
         samples.round_s.append(seconds)
         samples.nominal.append(kind == "nominal")
         samples.kinds.append(kind)
@@ -945,6 +945,19 @@ def test_and_takes_as_many_rounds_as_there_is_time_for_where_it_is_wide(monkeypa
     assert measured.timing.mode == "quick"
     assert measured.timing.rounds > timing.QUICK_ROUNDS
     assert measured.singles is None
+
+
+@pytest.mark.parametrize("slow", ["signed", "wide", "narrow", "ties", "huge"])
+def test_a_quick_measurement_calls_nothing_faster_that_is_not_on_one_kind_of_contents(slow):
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    for seed in range(4):
+        sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+        clock = Chances(sides[0], seed, 0.003, (slow,), by=1.4)
+        turns = _Turns(clock, *sides, kinds, QUICK, tight=False)
+        turns.empty_s, turns._chance = (0.0,), random.Random(seed)
+        assert turns.tell_quickly()
+        assert slow in turns.mine.kinds
+        assert stated_of(turns.mine, turns.theirs, 0.0, 10)[0].value < 1.05
 
 
 def test_the_mode_outlives_the_reference_alone():
