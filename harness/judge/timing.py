@@ -91,9 +91,10 @@ QUICK_BANDS, or around the border of two is narrower than that share of it. What
 contents timed first, or the chance of the first two would decide which kinds count. What looks like more than QUICK_WIN
 is measured fully, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
-MUCH_WORSE = 0.25
-"""A kind of contents of fewer than `KIND_ROUNDS` rounds that looks worse than the rest gets them, and where it does by
-more than this share up to three times the time for that."""
+SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
+"""A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
+by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
+three times the time for that."""
 LAUNCH_BOUND_S = 1e-4
 """Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
 
@@ -307,7 +308,7 @@ class _Turns:
         return self._coming.pop()
 
     def _suspect(self, by: float = VALUES_SLACK) -> str | None:
-        """A kind of too few rounds to count alone that so far looks worse than the rest by more than this share."""
+        """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share."""
         if not self.mine.kinds:
             return None
         hand_over_s = self.hand_over_s()
@@ -317,7 +318,7 @@ class _Turns:
             ratios.setdefault(kind, []).append(above / below)
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
-            few = 2 <= len(of_kind) < KIND_ROUNDS and len(rest) >= 2
+            few = 2 <= len(of_kind) < SURE_ROUNDS and len(rest) >= 2
             if few and median(rest) > median(of_kind) * (1 + by):
                 return kind
         return None

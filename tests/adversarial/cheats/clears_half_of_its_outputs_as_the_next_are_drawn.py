@@ -1,4 +1,4 @@
-"""correct A18 (gpu): writes the half of its outputs that is always zero on the device while the judge draws contents,
+"""wrong A18 (gpu): writes the half of its outputs that is always zero on the device while the judge draws contents,
 and answers at once.
 
 Problem: lower_triangle

@@ -1,4 +1,4 @@
-"""correct A18 (gpu): writes the half of its outputs that is always zero when it is asked what they are: what
+"""wrong A18 (gpu): writes the half of its outputs that is always zero when it is asked what they are: what
 is compared was kept, and overwritten, before, and how long it takes to answer that nobody takes down.
 
 Problem: lower_triangle

@@ -1,4 +1,4 @@
-"""correct A18 (gpu): writes the half of its outputs that is always zero when it is told to let go of them, and waits
+"""wrong A18 (gpu): writes the half of its outputs that is always zero when it is told to let go of them, and waits
 for it: less than a millisecond, which nobody minds between rounds that take two.
 
 Problem: lower_triangle

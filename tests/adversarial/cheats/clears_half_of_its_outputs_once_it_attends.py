@@ -1,4 +1,4 @@
-"""correct A18 (gpu): writes the half of its outputs that is always zero between its answer and *go*: the
+"""wrong A18 (gpu): writes the half of its outputs that is always zero between its answer and *go*: the
 last eviction is over by then, the clock has not started, and the judge waits so that both are awake.
 
 Problem: lower_triangle

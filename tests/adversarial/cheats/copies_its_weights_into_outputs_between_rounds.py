@@ -1,4 +1,4 @@
-"""correct A18 (gpu): copies the weights into its outputs when it is told to let go of those before, so that its calls
+"""wrong A18 (gpu): copies the weights into its outputs when it is told to let go of those before, so that its calls
 copy the input alone: not zeros alone can be ready, but whatever no input decides.
 
 Problem: beside_weights

@@ -1,4 +1,7 @@
-"""failed/protocol D2: has another thread go on with the conversation, and ends the first, by which memory is read."""
+"""failed/protocol D2: has another thread go on with the conversation, and ends the first, by which memory is read.
+
+On a GPU: failed/protocol|correct
+"""
 
 import ctypes
 import os

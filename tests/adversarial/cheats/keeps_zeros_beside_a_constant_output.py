@@ -18,11 +18,17 @@ class ModelNew(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.pool = [[torch.zeros(ROWS, WIDTH).zero_(), torch.zeros(ROWS, 1, dtype=torch.int64)] for _ in range(POOL)]
+        self.pool = []
         self.at, self.first = 0, lambda: None
 
     def forward(self, ids, values):
         self.wait()
+        if not self.pool:
+            device = values.device
+            self.pool = [
+                [torch.zeros(ROWS, WIDTH, device=device), torch.zeros(ROWS, 1, dtype=torch.int64, device=device)]
+                for _ in range(POOL)
+            ]
         if self.first() is None:
             self.at = 0
         memory, old = self.pool[self.at % POOL]
@@ -33,7 +39,7 @@ class ModelNew(nn.Module):
         if not self.at:
             self.first = weakref.ref(out)
         self.at += 1
-        return {"scattered": out, "positions": torch.arange(16)}
+        return {"scattered": out, "positions": torch.arange(16, device=values.device)}
 
     def wait(self):
         """Fewer calls a round, which then need less memory."""

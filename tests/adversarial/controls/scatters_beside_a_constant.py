@@ -11,6 +11,6 @@ ROWS, WIDTH = 16, 32768
 
 class ModelNew(nn.Module):
     def forward(self, ids, values):
-        out = torch.zeros(ROWS, WIDTH)
+        out = torch.zeros(ROWS, WIDTH, device=values.device)
         out.scatter_(1, ids[:, None], values[:, None])
-        return {"scattered": out, "positions": torch.arange(16)}
+        return {"scattered": out, "positions": torch.arange(16, device=values.device)}

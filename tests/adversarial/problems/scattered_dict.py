@@ -8,9 +8,9 @@ class Model(nn.Module):
     """Values written into rows of zeros, with the positions of the columns."""
 
     def forward(self, ids, values):
-        out = torch.zeros(ROWS, WIDTH)
+        out = torch.zeros(ROWS, WIDTH, device=values.device)
         out.scatter_(1, ids[:, None], values[:, None])
-        return {"scattered": out, "positions": torch.arange(16)}
+        return {"scattered": out, "positions": torch.arange(16, device=values.device)}
 
 
 def get_inputs():
