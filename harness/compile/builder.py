@@ -50,6 +50,8 @@ from harness.schema.build import BuildReason
 _CUDA_TORCH_HEADER = "cuda_cmake_macros.h"
 MOST_FILES = 256
 """Of one build: each source file takes a compiler. A large library of kernels has some dozens."""
+MOST_FUNCTIONS = 1_000
+"""That one build may have bound. For each that is not there a compiler looks for names like it, minutes for 20,000."""
 MOST_CHARACTERS = 4 << 20
 """Of all sources of one build together: what is read of them here takes a second or two for each million."""
 _NAME = re.compile(r"\w[\w.\-]{0,127}", re.ASCII)
@@ -548,6 +550,8 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
         detail = f"{both!r} names a file and a folder"
     elif len(request.files) + len(request.cpp_sources) + len(request.cuda_sources) > MOST_FILES:
         detail = f"more than {MOST_FILES} files in one build"
+    elif len(request.functions or ()) > MOST_FUNCTIONS:
+        detail = f"more than {MOST_FUNCTIONS:,} functions in one build"
     elif sum(map(len, candidate_texts(request))) > MOST_CHARACTERS:
         detail = f"more than {MOST_CHARACTERS:,} characters in one build"
     elif not _NAME.fullmatch(request.name):
