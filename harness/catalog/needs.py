@@ -78,4 +78,6 @@ def _imports(node: ast.AST) -> Iterator[str]:
 
 
 def _installed(name: str) -> bool:
-    return name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
+    if name in sys.stdlib_module_names or sys.modules.get(name) is not None:  # which may say nothing of its origin
+        return True
+    return importlib.util.find_spec(name) is not None

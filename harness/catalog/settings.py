@@ -136,12 +136,12 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[_Setting]:
 
 
 def _number(node: ast.expr) -> Number | None:
-    """The value of an expression of numeric literals; None for anything else."""
+    """The value of an expression of numeric literals; None for anything else, and beyond `_LARGEST`."""
     match node:
         case ast.Constant(value=bool()):
             return None
         case ast.Constant(value=int() | float() as value):
-            return value
+            return value if abs(value) <= _LARGEST else None
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
             number = _number(operand)
             return None if number is None else _UNARY[type(op)](number)
@@ -153,10 +153,9 @@ def _number(node: ast.expr) -> Number | None:
 def _computed(op: type[ast.operator], left: Number | None, right: Number | None) -> Number | None:
     if left is None or right is None or (op in (ast.Pow, ast.LShift) and abs(right) > _MOST_EXPONENT):
         return None
-    if abs(left) > _LARGEST or abs(right) > _LARGEST:  # (9**64)**64, over and over
-        return None
     try:
         value = _BINARY[op](left, right)
     except (ArithmeticError, TypeError, ValueError):  # a division by zero, a shift by a fraction or below zero
         return None
-    return value if isinstance(value, int | float) else None  # a negative number to a fraction is complex
+    # A negative number to a fraction is complex; (9**64)**64, over and over, is no size.
+    return value if isinstance(value, int | float) and abs(value) <= _LARGEST else None

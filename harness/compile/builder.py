@@ -50,6 +50,8 @@ from harness.schema.build import BuildReason
 _CUDA_TORCH_HEADER = "cuda_cmake_macros.h"
 MOST_FILES = 256
 """Of one build: each source file takes a compiler. A large library of kernels has some dozens."""
+MOST_FUNCTIONS = 1_000
+"""That one build may have bound. For each that is not there a compiler looks for names like it, minutes for 20,000."""
 MOST_CHARACTERS = 4 << 20
 """Of all sources of one build together: what is read of them here takes a second or two for each million."""
 _NAME = re.compile(r"\w[\w.\-]{0,127}", re.ASCII)
@@ -363,8 +365,8 @@ class Builder:
                     break
             if not (attempt.killed and attempt.short):  # a source can have a compiler say that it was killed
                 return attempt
-            with self._held(self._gate.budget_bytes, build):  # alone: others may have had the memory
-                attempt = running(_folder(work, toolchain), max(1.0, deadline_s - spent_s))
+            with self._held(self._gate.budget_bytes, build):  # alone: others, of its own too, may have had the memory
+                attempt = running(_folder(work, toolchain), max(1.0, deadline_s - spent_s), at_once=1)
             build.go_on()
         if attempt.killed and attempt.short and attempt.peak_bytes < toolchain.memory_bytes:
             raise MachineError(
@@ -394,8 +396,9 @@ def run_plan(
     *,
     idle: bool = False,
     unwanted: threading.Event | None = None,
+    at_once: int | None = None,
 ) -> _Attempt:
-    """Write the files of a plan to `work`, run its compilers side by side, then the linker.
+    """Write the files of a plan to `work`, run its compilers, `at_once` or a core each, then the linker.
 
     What one of the compilers refuses ends the others: another toolchain would compile everything again. All are ended
     once `unwanted` is set, and what is said of them then means nothing.
@@ -407,10 +410,9 @@ def run_plan(
     work.mkdir(parents=True)
     refused, unwanted = threading.Event(), unwanted or threading.Event()
     compiler = functools.partial(run_compiler, cwd=work, readable=readable, idle=idle)
-    for name, text in plan.files.items():
-        (work / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / name).write_text(text, errors="surrogateescape")
-    runs = _side_by_side(lambda call: _beside(compiler, call, deadline_s, refused, unwanted), plan.compile, refused)
+    _write_files(plan, work)
+    compiled = functools.partial(_beside, compiler, deadline_s=deadline_s, refused=refused, unwanted=unwanted)
+    runs = _side_by_side(compiled, plan.compile, refused, at_once)
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left, stop=unwanted)
@@ -446,14 +448,23 @@ def run_plan(
     return dataclasses.replace(attempt, module=module, sha256=sha256, killed=False)
 
 
+def _write_files(plan: Plan, work: Path) -> None:
+    for name, text in plan.files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text, errors="surrogateescape")
+
+
 def _side_by_side(
-    run: Callable[[Sequence[str]], CompilerRun], calls: Sequence[Sequence[str]], refused: threading.Event
+    run: Callable[[Sequence[str]], CompilerRun],
+    calls: Sequence[Sequence[str]],
+    refused: threading.Event,
+    most: int | None,
 ) -> list[CompilerRun]:
-    """What comes of each call, as many at a time as there are cores; a single one needs no thread beside this one.
+    """What comes of each call, `most` or as many at a time as there are cores; a single one needs no thread of its own.
 
     Raises MachineError where no thread can be started: other processes of this user may have all that it may have.
     """
-    at_once = min(len(calls), len(os.sched_getaffinity(0)))
+    at_once = min(len(calls), most or len(os.sched_getaffinity(0)))
     if at_once <= 1:
         return [run(call) for call in calls]
     with ThreadPoolExecutor(max_workers=at_once) as pool:
@@ -539,6 +550,8 @@ def _refusal(request: BuildRequest, machine: Machine) -> BuildFailure | None:
         detail = f"{both!r} names a file and a folder"
     elif len(request.files) + len(request.cpp_sources) + len(request.cuda_sources) > MOST_FILES:
         detail = f"more than {MOST_FILES} files in one build"
+    elif len(request.functions or ()) > MOST_FUNCTIONS:
+        detail = f"more than {MOST_FUNCTIONS:,} functions in one build"
     elif sum(map(len, candidate_texts(request))) > MOST_CHARACTERS:
         detail = f"more than {MOST_CHARACTERS:,} characters in one build"
     elif not _NAME.fullmatch(request.name):

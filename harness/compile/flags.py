@@ -58,7 +58,7 @@ _CXX_WORDS = (
     rf"{_SHARED}|-ggdb[0-3]?|-W(no-)?(error=)?[\w+\-]+(=\d+)?|-pedantic|-ansi|"
     r"-m(no-)?(arch|tune|cpu|fpu|avx\w*|sse[\w.]*|ssse3|fma4?|f16c|bmi2?|popcnt|lzcnt|abm|aes|adx|sha|64|amx-\w+|xop|"
     r"prefer-vector-width|vzeroupper|fpmath|mmx|sve\w*|recip|veclibabi)(=[\w.+,\-]+)?|"
-    r"-f(no-)?(PIC|pic|PIE|pie|openmp(-simd)?|lto|fast-math|unsafe-math-optimizations|math-errno|trapping-math|"
+    r"-f(no-)?lto|-flto=auto|-f(no-)?(PIC|pic|PIE|pie|openmp(-simd)?|fast-math|unsafe-math-optimizations|math-errno|trapping-math|"
     r"signed-zeros|finite-math-only|associative-math|reciprocal-math|rounding-math|signaling-nans|"
     r"single-precision-constant|unroll-(all-)?loops|inline(-functions|-small-functions|-limit)?|omit-frame-pointer|strict-aliasing|"
     r"tree-[\w\-]+|vect-cost-model|vectorize|peel-loops|prefetch-loop-arrays|ivopts|gcse[\w\-]*|split-loops|"

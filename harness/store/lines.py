@@ -2,9 +2,11 @@
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pydantic_core
@@ -17,6 +19,12 @@ SET_ASIDE = ".set-aside"
 """What a record file's name is followed by in the name of the file with those of its lines that are no records."""
 MOST_LINE_BYTES = 32 << 20
 """Of one line; records have some ten thousand. A longer one is no record, and is neither read to its end nor copied."""
+MOST_KEYS = 1 << 16
+"""Of a line or a manifest; records have some hundred. Each that is unknown is a fault, which pydantic describes in a
+kilobyte.
+"""
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"(\s*:)?|\\?\Z)', re.DOTALL)
+"""A string of JSON, or the rest where it has no end; with its colon where it is a key."""
 _MOST_SET_ASIDE = 4 * MOST_LINE_BYTES
 _PIECE_BYTES = 1 << 16
 
@@ -124,6 +132,14 @@ def set_aside(line: Line) -> None:
                 copies.write(content)
 
 
+def has_many_keys(content: bytes) -> bool:
+    """Whether JSON has more than MOST_KEYS keys."""
+    if content.count(b":") <= MOST_KEYS:
+        return False
+    keys = (True for string in _STRING.finditer(content) if string[1])
+    return next(islice(keys, MOST_KEYS, None), False)
+
+
 def parse(line: Line, content: bytes) -> Record:
     """Reads one line as a record.
 
@@ -131,6 +147,8 @@ def parse(line: Line, content: bytes) -> Record:
         NotARecord: it is none.
         StoreError: it was written by a newer harness.
     """
+    if has_many_keys(content):
+        raise _not_a_record(line, "more keys than any has")
     try:
         return Record.model_validate_json(content)
     except ValidationError as error:
@@ -150,6 +168,10 @@ def unreadable(line: Line, content: bytes, reason: str) -> StoreError:
             f"{line.place} was written by a newer harness (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "upgrade this harness to read it"
         )
+    return _not_a_record(line, reason)
+
+
+def _not_a_record(line: Line, reason: str) -> NotARecord:
     return NotARecord(f"{line.place} is not a record ({reason}): restore the file, or take that line out of it")
 
 

@@ -31,7 +31,7 @@ from harness.store.files import (
     write_atomically,
 )
 from harness.store.key import Key
-from harness.store.lines import MOST_LINE_BYTES, is_whole, newer_version, set_aside, start_of_line
+from harness.store.lines import MOST_LINE_BYTES, has_many_keys, is_whole, newer_version, set_aside, start_of_line
 from harness.store.manifest import MANIFEST_VERSION, Manifest
 
 if TYPE_CHECKING:
@@ -300,6 +300,8 @@ def _load_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{folder} is not a run: it has no {MANIFEST_NAME}") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {os.strerror(error.errno or 0)}") from error
+    if has_many_keys(content):
+        raise StoreError(f"{path} is not a run's manifest: restore it, or choose another run")
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:

@@ -136,6 +136,8 @@ def test_one_unusable_file_does_not_hide_the_others(folder: Path) -> None:
         ("# class Model: pass\n", "defines no Model and no get_inputs and no get_init_inputs"),
         ("class Model: pass\n\0", "is not valid Python"),
         ("x = " + "-" * 100_000 + "1", "nested too deeply"),
+        (f"x = 1{'+1' * 1400}\n", "nested too deeply"),
+        (f"x = lambda: a{'.b' * 990}()\n", "nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_problem_says_what_it_lacks(tmp_path: Path, text: str, words: str) -> None:

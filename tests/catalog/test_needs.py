@@ -1,8 +1,10 @@
 """What a problem needs beside torch is told from its source."""
 
+import sys
+
 import pytest
 
-from harness.catalog import needs, needy, open_catalog, text_problem
+from harness.catalog import needs, needy, numeric_settings, open_catalog, text_problem
 
 PLAIN = "class Model: pass\ndef get_inputs(): return []\ndef get_init_inputs(): return []\n"
 LEVEL_4 = """
@@ -62,3 +64,14 @@ def test_an_ordinary_problem_needs_nothing(line: str) -> None:
 
 def test_our_own_problems_need_nothing() -> None:
     assert [problem.title for problem in open_catalog().problems() if str(needs(problem))] == []
+
+
+def test_a_module_that_says_nothing_of_its_origin_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as where a command was started by its name
+    assert needs(text_problem(f"import __main__\n{PLAIN}")).missing == ()
+
+
+def test_the_deepest_problem_that_is_read_is_read_by_all() -> None:
+    problem = text_problem(f"x = 1{'+1' * 190}\ny = lambda: a{'.b()' * 90}.c()\n{PLAIN}")
+    assert needs(problem).downloads == ()
+    assert numeric_settings(problem) == {"x": 191}

@@ -100,7 +100,8 @@ def test_every_spelling_of_a_number_is_replaced(source: str) -> None:
         "n = 9 ** 9 ** 9\n", "n = 1 << 10 ** 9\n", "n = 1 / 0\n", "n = (-8) ** 0.5\n", "n = 1 << -1\n",
         "n = 1 if a else 2\n",
         "n = int(3)\n", "n = 3j\n", "n = not 1\n", "n = ~1\n", "n: int\n", "def f(): n = 1\n", "n, m = pair\n",
-        "n, *m = 1, 2\n", "a.n = 1\n", "n = a = 1 if b else 2\n", "n = 10.0 ** 64 ** 2\n",
+        "n, *m = 1, 2\n", "a.n = 1\n", "n = a = 1 if b else 2\n", "n = 10.0 ** 64 ** 2\n", "n = 1e400\n",
+        f"n = 0x{'F' * 5000}\n", "n = (10 ** 64) ** 64\n",
     ],
 )  # fmt: skip
 def test_what_is_no_plain_number_is_no_setting(source: str) -> None:

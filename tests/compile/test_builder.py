@@ -552,6 +552,7 @@ def test_a_fault_of_ours_reaches_everyone_who_waits(only: Callable[..., None], c
         ({"files": {"main.cpp/a.h": ""}}, "a file and a folder"),
         ({"files": {"./cuda.cu/a.h": ""}, "cuda_sources": ("x",)}, "a file and a folder"),
         ({"files": {f"{i}.cpp": "" for i in range(300)}}, "more than 256 files"),
+        ({"functions": {f"f{i}": "" for i in range(1_001)}}, "more than 1,000 functions"),
         ({"name": "a -fplugin=b"}, "no name"),
         ({"extra_ldflags": ("-L.",)}, "-L."),
         ({"name": "a/b"}, "no name"),

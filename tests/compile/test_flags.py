@@ -13,7 +13,8 @@ HONEST = {
         "-mavx2", "-mfma", "-mavx512f", "-Wall", "-Wno-unused-variable", "-Wno-error=foo", "-DNAME", "-DNAME=3",
         "-D NAME=3", "-DX='a b'", "-UNDEBUG", "-g", "-w", "-fPIC", "-I.", "-Iinclude", "-I /opt/cutlass/include",
         "-pthread", "-Ofast", "-fno-math-errno", "-fvisibility=hidden", "-mprefer-vector-width=512", "-mtune=native",
-        "-include cmath", "-fno-strict-aliasing", "-flto", "-fno-exceptions", "-isystem /usr/local/include",
+        "-include cmath", "-fno-strict-aliasing", "-flto", "-flto=auto", "-fno-lto", "-fno-exceptions",
+        "-isystem /usr/local/include",
     ],
     "extra_cuda_cflags": [
         "-O3", "--use_fast_math", "-use_fast_math", "--expt-relaxed-constexpr", "--expt-extended-lambda",
@@ -46,6 +47,7 @@ HOSTILE = {
         "-f'plugin=./x.so'", "-fpl\"ugin\"=./x", "-D -fplugin=x", "-D @args", "-include @x", "x.o", "/etc/passwd",
         "-", "--", "-DX=$(id)", "-DX=`id`", "'-DX=a;id'", "-idirafter x -o y", "-fsanitize=x -o y", "-ccbin sh",
         "-fopenmp=lib -o y", "-DX='", "-I", "-I -o", "-foffload=x", "-fopt-info-all=module.so",
+        "-flto=128", "-flto=jobserver",
     ],
     "extra_cuda_cflags": [
         "-ccbin sh", "--compiler-bindir=sh", "-ccbin=sh", "--options-file x", "-optf x", "@x", "-o x",

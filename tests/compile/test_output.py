@@ -8,6 +8,7 @@ import errno
 import os
 import random
 import socket
+import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,31 @@ def test_one_that_is_killed_alone_with_more_memory_than_compilers_need_is_the_ca
     assert isinstance(outcome, BuildFailure)
     assert outcome.reason == "out-of-memory"
     assert cache.summary().failures == 0
+
+
+def test_the_run_alone_has_one_compiler_at_a_time(cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of one build may take the memory from each other, each with less than compilers need."""
+    monkeypatch.setattr(builder_module.os, "sched_getaffinity", lambda _: range(4))
+    kills = iter(range(100))
+    monkeypatch.setattr(builder_module, "kernel_oom_kills", lambda: next(kills))
+    plan = Plan(files={}, compile=(("cc", "a"), ("cc", "b"), ("cc", "c")), link=("ld",), output="module.so")
+    toolchain = Toolchain("made", lambda request, around: plan, 1)
+    monkeypatch.setattr(builder_module, "toolchains_for", lambda target, choice: (toolchain,))
+    side_by_side, places = threading.Barrier(3, timeout=20), set()
+
+    def played(argv: tuple[str, ...], *, cwd: Path, **_: Any) -> CompilerRun:
+        places.add(cwd)
+        if len(places) == 1:
+            side_by_side.wait()
+            return failed(status=137)
+        assert threading.active_count() <= before + 1  # that of the build
+        (cwd / "module.so").write_bytes(b"honest")
+        return failed(status=0)
+
+    monkeypatch.setattr(builder_module, "run_compiler", played)
+    before = threading.active_count()
+    builder = Builder(cache=cache, target="cpu")
+    assert isinstance(builder.build(BuildRequest(name="m", cpp_sources=("",)), deadline_s=60), Artifact)
 
 
 def test_what_a_build_waits_for_the_memory_of_others_is_not_its_own_time(

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError, MachineError, StoreError
-from harness.schema import Correct, Device, ErrorSummary, SubmissionRef, Wrong
-from harness.store import ARTIFACT_CAP_BYTES, Key, Manifest, open_run, run_names
+from harness.schema import Correct, Device, ErrorSummary, Record, SubmissionRef, Wrong
+from harness.store import ARTIFACT_CAP_BYTES, Key, Manifest, lines, open_run, run_names
 from harness.store import scan as store_scan
 
 
@@ -123,6 +123,18 @@ def test_a_manifest_of_a_newer_harness_asks_for_an_upgrade(tmp_path):
 def test_a_broken_manifest_is_named(tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "manifest.json").write_text("{")
+    with pytest.raises(StoreError, match=r"r/manifest\.json is not a run's manifest"):
+        open_run("r", root=tmp_path)
+
+
+def many_keys(count):
+    return "{" + ",".join(f'"{number:x}\\\\" :0' for number in range(count)) + "}"
+
+
+def test_a_manifest_of_unknown_keys_is_none_before_each_is_told(tmp_path, monkeypatch):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "manifest.json").write_text(many_keys(lines.MOST_KEYS + 1))
+    monkeypatch.setattr(Manifest, "model_validate_json", None)
     with pytest.raises(StoreError, match=r"r/manifest\.json is not a run's manifest"):
         open_run("r", root=tmp_path)
 
@@ -423,6 +435,33 @@ def test_a_record_with_an_unknown_key_is_refused(tmp_path, make_record, manifest
     path.write_text(json.dumps(json.loads(path.read_text()) | {"score": 1}) + "\n")
     with pytest.raises(StoreError, match=r"records\.jsonl:1 is not a record \(score: Extra inputs"):
         list(open_run("r", root=tmp_path).records())
+
+
+def test_a_line_of_unknown_keys_is_no_record_before_each_is_told(tmp_path, make_record, manifest, monkeypatch):
+    with open_run("r", root=tmp_path, create=True, manifest=manifest) as run:
+        run.append(make_record("a.py"))
+    with (tmp_path / "r" / "records.jsonl").open("a") as file:
+        file.write(many_keys(lines.MOST_KEYS + 1) + "\n")
+    read, validate = [], Record.model_validate_json
+    monkeypatch.setattr(Record, "model_validate_json", lambda content: read.append(content) or validate(content))
+    opened = open_run("r", root=tmp_path)
+    assert paths_of(opened) == ["a.py"]
+    assert opened.left_out == (f"{tmp_path / 'r' / 'records.jsonl'}:2",)
+    assert all(len(content) < 1 << 16 for content in read)
+
+
+@pytest.mark.parametrize(
+    ("content", "many"),
+    [
+        (many_keys(lines.MOST_KEYS).encode(), False),
+        (many_keys(lines.MOST_KEYS + 1).encode(), True),
+        (json.dumps({"text": '":' * lines.MOST_KEYS * 2}).encode(), False),  # colons of a text are none of a key
+        (b'"' + b'\\":' * 5_000_000, False),  # a text without an end is gone through once
+        (b'"a"' + b" " * 5_000_000 + b":" * (lines.MOST_KEYS + 1), False),
+    ],
+)
+def test_keys_are_counted_and_not_what_looks_like_them(content, many):
+    assert lines.has_many_keys(content) is many
 
 
 def test_a_record_of_a_newer_harness_asks_for_an_upgrade(tmp_path, make_record, manifest):
