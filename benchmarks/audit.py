@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+PATH = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 PROBLEM = """import torch
 
 
@@ -78,7 +79,7 @@ def batch(work: Path, submissions: Path, mode: str, device: str, run: str) -> di
     shutil.rmtree(cache / "kernel-harness" / "artifacts", ignore_errors=True)
     command = [sys.executable, "-m", "harness", "batch", str(submissions), "--run", str(work / run), "--audit", mode]
     command += ["--device", device, "--problems", str(work / "problems"), "--timing", "0"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": PATH}
     started = told = time.monotonic()
     pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
     with subprocess.Popen(command, env=environment, **pipes) as process:
