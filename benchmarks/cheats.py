@@ -621,10 +621,10 @@ def table(rows: Iterable[Mapping[str, Any]], part: str) -> str:
         if row["part"] == part:
             by_name.setdefault(row["name"], []).append(row)
     cheats = part == "cheats"
-    columns = ["file", "verdict", *(["stopped by", "gain"] if cheats else []), "screening"]
+    columns = ["file", "verdict", *(["stopped by", "gain"] if cheats else []), "flags"]
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for name, group in sorted(by_name.items(), key=lambda item: (_order(item[1][0]["threat"]), item[0])):
-        flags = next((", ".join(row["flags"]) for row in group if row["screening"]), "")
+        flags = ", ".join(next((row for row in group if row["screening"]), group[-1])["flags"])
         cells = [
             f"{group[0]['threat']} `{name}`" if cheats else f"`{name}`",
             _distinct(row["verdict"] for row in group),
@@ -664,7 +664,7 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     }
     return [
         f"{len({row['name'] for row in cheats})} cheats of {len({row['threat'] for row in cheats})} kinds under "
-        f"{len({row['tier'] for row in cheats})} tiers: "
+        f"{len({row['tier'] for row in cheats})} of two tiers: "
         f"{sum(row['verdict'] == 'correct' for row in cheats)} of {len(cheats)} judged correct, "
         f"{sum(gained(row) for row in cheats)} of those with a gain",
         f"{len({row['name'] for row in controls})} honest controls: "

@@ -4,10 +4,13 @@ import ctypes
 import platform
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import harness.emulate
 
 Fault = Callable[[str], str]
 TRAPS = pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 traps a division by zero")
@@ -117,6 +120,16 @@ def test_each_of_two_modules_reports_its_own_faults(faults: ctypes.CDLL, tmp_pat
                 launcher = getattr(copy, launch)
                 launcher.restype = ctypes.c_char_p
                 assert says in launcher()
+
+
+def test_an_assertion_in_a_source_without_kernels_needs_nothing_of_the_runtime(tmp_path: Path) -> None:
+    """PyTorch's headers assert, and a file that binds functions has none of what fails a launch."""
+    source, library = tmp_path / "host.cpp", tmp_path / "host.so"
+    source.write_text('#include <assert.h>\nextern "C" int one(int n) { assert(n == 1); return n; }\n')
+    include = Path(harness.emulate.__file__).parent / "include"
+    command = ["g++", "-shared", "-fPIC", "-Wl,--no-undefined", f"-I{include}", str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    assert ctypes.CDLL(str(library)).one(1) == 1
 
 
 def test_large_dynamic_shared_memory_can_be_asked_for(fault: Fault) -> None:

@@ -17,6 +17,7 @@ two processes' contexts alone costs 0.15 ms on an H200, a time slice of another 
 _SETTLING_S, _SETTLED_FACTOR, _QUIET_EVICTIONS = 3.0, 1.2, 4
 _QUIET_S, _QUIET_LOOKS = 0.4, 40
 """How long the device has to be quiet, looked at so often, before only the candidate can have been busy on it."""
+_USUAL_KHZ = 1_700_000  # where torch does not tell the device's highest clock
 _THROTTLE = {
     "nvmlClocksThrottleReasonSwPowerCap": "sw-power-cap",
     "nvmlClocksThrottleReasonHwSlowdown": "hw-slowdown",
@@ -40,7 +41,7 @@ class CudaDevice(Hardware):
         properties = torch.cuda.get_device_properties(0)
         super().__init__(torch.device("cuda", 0), int(properties.L2_cache_size), awake)
         self._nvml = _nvml_handle(gpu)
-        self._clock_hz = 1e3 * properties.clock_rate
+        self._clock_hz = 1e3 * getattr(properties, "clock_rate", _USUAL_KHZ)
         self.name = torch.cuda.get_device_name(0)
         self.identity = f"gpu-{getattr(properties, 'uuid', None) or gpu}".replace("/", "-")
         self.arch = "{}.{}".format(*torch.cuda.get_device_capability(0))

@@ -2,7 +2,6 @@
 // The fast intrinsics are computed exactly: their errors on a GPU are within what a judge tolerates.
 #pragma once
 #include <algorithm>
-#include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -258,3 +257,6 @@ namespace cuda_emulation {
 }  // namespace cuda_emulation
 
 #pragma GCC visibility pop
+
+#define CUDA_EMULATION_ASSERTS
+#include <assert.h>
