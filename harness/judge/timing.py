@@ -413,9 +413,9 @@ def beside_and_alone(
         exact = alone.device_ms and timing.mode == "full"  # a quick one tells bands of a quarter apart
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
-    hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-    mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
-    alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), beside, alone, hand_over_s)
+        hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
+        mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
+        alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), beside, alone, hand_over_s)
     alone_ms = median(alone.call_ms(hand_over_s, count))
     if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.

@@ -4,7 +4,7 @@ import itertools
 import math
 import random
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -787,6 +787,25 @@ def test_where_the_reference_seems_slowed_it_is_looked_at_again_for_a_host_that_
     assert measured.timing.reference_slowed == 1.0
     assert measured.timing.reference_alone_ms == pytest.approx(3.0, rel=0.1)
     assert measured.timing.rounds == len(measured.mine.round_s)
+
+
+def test_each_look_at_the_reference_alone_is_taken_on_a_core_that_is_kept_awake(monkeypatch):
+    """On one that sleeps launches take longer: a reference that the candidate slowed would seem as slow alone."""
+    awake = {"now": False}
+
+    @contextmanager
+    def kept():
+        awake["now"] = True
+        yield
+        awake["now"] = False
+
+    monkeypatch.setattr(Quiet, "awake", lambda device: kept())
+
+    def alone(candidate, reference):
+        reference.seconds = lambda slots: len(slots) * (1e-3 if awake["now"] else 3e-3)
+
+    measured, _ = run(4, change=lambda candidate, reference: setattr(reference, "call_s", 3e-3), alone=alone)
+    assert measured.timing.reference_slowed == pytest.approx(3.0, rel=0.1)
 
 
 def test_a_reference_that_takes_longer_alone_changes_nothing():
