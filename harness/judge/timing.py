@@ -296,12 +296,13 @@ class _Turns:
     def _next_kind(self) -> str:
         """The base kind and one of the others in turn, in an order that nothing can know.
 
-        Of the others each comes once before one comes again, but for one that looks worse than the rest.
+        Of the others each comes once before one comes again, but, once all were timed, for one that looks worse than
+        the rest.
         """
         if not self._coming:
             if not self._bag:
                 self._bag = self._chance.sample(self._others, len(self._others))
-            suspect = self._suspect()
+            suspect = self._suspect() if self._covers_all_kinds() else None
             other = [suspect] if suspect in self._others else [self._bag.pop()] if self._bag else []
             self._coming = [self._base, *(kind for kind in other if kind is not None)]
             self._chance.shuffle(self._coming)
@@ -355,7 +356,7 @@ class _Turns:
             told = in_one_band(stated) or _width(stated) <= QUICK_WIDTH
             if told and self._suspect() is None and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
-        return True
+        return stated.low <= 1.0 or self._may_end()
 
     def _covers_all_kinds(self) -> bool:
         """Whether every kind of contents was timed."""
@@ -377,9 +378,13 @@ class _Turns:
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and self._covers_all_kinds()
-        return (
-            (covered and width <= INTERVAL_WIDTH) or taken_s >= self._plan.budget_s * patience or rounds >= MAX_ROUNDS
-        )
+        spent = taken_s >= self._plan.budget_s * patience and self._may_end()
+        return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
+
+    def _may_end(self) -> bool:
+        """Whether each kind was timed, or most rounds took their time: in few, or between them, a side may sleep."""
+        usual_s = median(self.mine.round_s) + median(self.theirs.round_s)
+        return self._covers_all_kinds() or usual_s * len(self.mine.round_s) >= self._plan.budget_s
 
 
 def _width(speedup: Interval) -> float:

@@ -934,6 +934,30 @@ def test_every_kind_of_contents_is_timed_before_rounds_suffice():
     assert rounds <= 24
 
 
+@pytest.mark.parametrize(("budget_s", "covered"), [(1.5, True), (0.1, False)])
+def test_a_candidate_that_sleeps_between_rounds_is_timed_on_every_kind_all_the_same(budget_s, covered):
+    """Rounds that are long themselves end once their time is spent. One kind that is a little worse comes after all."""
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    for seed in range(8):
+        sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+        clock = Chances(sides[0], seed, 0.003, ("signed",), by=1.06)
+        turns = _Turns(clock, *sides, kinds, Plan(budget_s=budget_s), tight=False)
+        turns.empty_s, turns._chance = (0.0,), random.Random(seed)
+        while not turns.suffice(1000.0):
+            turns.block()
+        assert (set(turns.mine.kinds) == {*kinds}) == covered
+        assert len(turns.mine.round_s) <= 20
+
+
+def test_a_quick_measurement_that_looks_faster_is_a_full_one_where_a_candidate_slept_its_time_away(monkeypatch):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    clock, now = Chances(sides[0], 1, 0.003, ("huge",), by=1.4), itertools.count(step=50.0)
+    turns = _Turns(clock, *sides, ("nominal", "signed", "wide", "narrow", "ties", "huge"), QUICK, tight=False)
+    turns.empty_s = (0.0,)
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    assert not turns.tell_quickly()
+
+
 QUICK = Plan(budget_s=60.0, quick=True, singles=True)
 
 
