@@ -1,7 +1,8 @@
 """Opened memory: allocations of a worker on the device, mapped into the judge by the driver's handles."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from harness.backends.hardware import Hardware
 from harness.errors import DeviceError
@@ -51,17 +52,18 @@ class OpenedMemory:
         return held
 
     def mark(self, ranges: Sequence[tuple[int, int]], byte: int) -> None:
-        """What `overwrite` is to fill, and with what: addresses in the worker and bytes."""
+        """What is to be overwritten, and with what: addresses in the worker and bytes."""
         self._due = (ranges, byte)
 
     def unmark(self) -> None:
         """Forget it: other code of the worker's has run, and may keep something there."""
         self._due = ((), 0)
 
-    def overwrite(self) -> None:
-        """Fill what is mapped of what was marked, and wait for that and for whatever the judge had queued before.
+    def fills(self) -> list[Callable[[], object]]:
+        """What overwrites what is mapped of what was marked, each by one launch that is not waited for.
 
-        Outputs of a round lie side by side as a rule: what touches within an allocation is filled at once.
+        They are to be called soon: nothing is looked up any more. Outputs of a round lie side by side as a rule: what
+        touches within an allocation is filled at once.
         """
         ranges, byte = self._due
         self.unmark()
@@ -70,11 +72,8 @@ class OpenedMemory:
             for held in self._among(*one):
                 if held.holds(*one):
                     within.setdefault(held.handle, []).append(one)
-        for handle, parts in within.items():
-            held = self._opened[handle]
-            for address, extent in merged(parts):
-                held.raw[address - held.base : address - held.base + extent].fill_(byte)
-        self._hardware.wait()
+        parts = [(self._opened[handle], part) for handle, several in within.items() for part in merged(several)]
+        return [partial(held.raw[at - held.base : at - held.base + size].fill_, byte) for held, (at, size) in parts]
 
     def close(self) -> None:
         """Unmap all."""

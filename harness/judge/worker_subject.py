@@ -50,6 +50,9 @@ _SPIN_S = 1.0  # how long the judge waits awake for the end of a round
 _WAKE_S = 3e-4
 """How long judge and worker are awake before a round on a device: a core that slept runs slower at first. The device is
 kept busy by the judge meanwhile, so that what a worker queues there waits until the clock runs."""
+_START_S, _FILL_S = 8e-6, 2e-6
+"""What starting to fill a range takes the host, and filling a small one the device: how many there are the layout of
+outputs decides, and side by side they are one."""
 
 
 class WorkerSubject:
@@ -163,12 +166,16 @@ class WorkerSubject:
             self._held.resume()
             self._inputs.give_contents()
             return
-        with self._besides_rounds():
+        fills = self._opened.fills()
+        hold_s = _WAKE_S + len(fills) * _START_S
+        with self._besides_rounds(judge_s=hold_s + len(fills) * _FILL_S):
             self._held.resume()
             self._inputs.give_contents()
             self._talk.ask(Attend(), Attending)
-            self._hardware.hold(_WAKE_S)
-            self._opened.overwrite()
+            self._hardware.hold(hold_s)
+            for fill in fills:
+                fill()
+            self._hardware.wait()
 
     def round(
         self,
@@ -233,11 +240,11 @@ class WorkerSubject:
         return seconds
 
     @contextmanager
-    def _besides_rounds(self) -> Iterator[None]:
-        """What is waited for here the worker may have worked, on the host or on the device."""
+    def _besides_rounds(self, *, judge_s: float = 0.0) -> Iterator[None]:
+        """What is waited for here the worker may have worked, on the host or on the device, but for `judge_s`."""
         started = time.monotonic()
         yield
-        self._aside_s += time.monotonic() - started
+        self._aside_s += max(0.0, time.monotonic() - started - judge_s)
 
     def spoil(self) -> None:
         if self._done is not None and self._inputs.copied_arena is None:

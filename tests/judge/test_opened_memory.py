@@ -34,7 +34,8 @@ def test_of_many_allocations_that_one_is_overwritten_that_holds_an_output(opened
     for number in (5, 1, 3, 2, 4):
         opened.open(handle(number))
     opened.mark([(3 * SIZE + 8, 16), (5 * SIZE, SIZE), (4 * SIZE + 8, SIZE)], 7)
-    opened.overwrite()
+    for fill in opened.fills():
+        fill()
     written = {held.base // SIZE: held.raw.nonzero().view(-1).tolist() for held in opened.allocations}
     assert written == {1: [], 2: [], 3: list(range(8, 24)), 4: [], 5: list(range(SIZE))}
 
@@ -43,7 +44,8 @@ def test_ranges_that_touch_are_filled_and_what_lies_beside_them_is_not(opened):
     """The second allocation begins where the first ends: a range is of one of them."""
     one, other = (opened.open(handle(number)).raw for number in (0, 1))
     opened.mark([(48, 16), (0, 8), (8, 8), (SIZE, 4), (SIZE + 32, 8), (2 * SIZE, 4)], 0xFF)
-    opened.overwrite()
+    for fill in opened.fills():
+        fill()
     assert one.nonzero().view(-1).tolist() == [*range(16), *range(48, 64)]
     assert other.nonzero().view(-1).tolist() == [*range(4), *range(32, 40)]
 
@@ -77,5 +79,6 @@ def test_a_hundred_thousand_outputs_in_ten_thousand_allocations_end(opened):
     reader = OutputReader(conversation, hardware=hardware, inputs=inputs, opened=opened, memory_bytes=1 << 30)
     reader.open_all(described)
     opened.mark([(leaf.offset, 1) for leaf in leaves], 1)
-    opened.overwrite()
+    for fill in opened.fills():
+        fill()
     assert all(held.raw[3] == 1 for held in opened.allocations)

@@ -214,13 +214,14 @@ def test_a_round_is_nothing_besides_it(subject):
 class Apart(Host):
     """Stands for a device whose memory is its own: says when it is busy, and takes `queued_s` for what was queued."""
 
-    apart, queued_s = True, 0.0
+    apart, queued_s, held_s = True, 0.0, 0.0
 
     def __init__(self, log):
         self.log = log
 
     def hold(self, seconds):
         self.log.append("hold")
+        self.held_s = seconds
 
     def touch(self):
         self.log.append("touch")
@@ -228,7 +229,7 @@ class Apart(Host):
 
     def wait(self):
         self.log.append("wait")
-        time.sleep(self.queued_s)
+        time.sleep(self.queued_s + self.held_s)
 
 
 @pytest.fixture
@@ -302,6 +303,21 @@ def test_on_a_device_what_the_judge_waits_for_besides_rounds_is_work(on_device, 
     counts = (when, where) not in {("freeze", "host"), ("release", "device")}
     assert (on_device.aside_s() >= 5e-3) == counts
     assert on_device.aside_s() == 0.0
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_the_judge_takes_to_overwrite_ranges_that_do_not_touch_is_no_work_of_the_worker(on_device, apart):
+    """The device is held until all of them were started, so that nothing of the worker comes between."""
+    step = 2 if apart else 1
+    on_device.memory = torch.zeros(4096, dtype=torch.uint8)
+    on_device._opened._opened["ab"] = on_device._opened._in_order[0] = Allocation(4096, 4096, "ab", on_device.memory)
+    addresses = tuple((4096 + call * step,) for call in range(2000))
+    on_device._done = Done(addresses=addresses, extents=((1,),) * 2000, plain=(0,) * 2000, device_ms=1.0)
+    on_device.spoil()
+    on_device.wake()
+    assert on_device.memory[: 2000 * step : step].all()
+    assert bool(on_device.memory[1 : 2000 * step : step].any()) != apart
+    assert on_device._hardware.held_s == pytest.approx(300e-6 + (2000 if apart else 1) * 8e-6)
 
 
 def test_a_worker_that_was_stopped_is_stopped_again_once_it_described_its_outputs(on_device, monkeypatch):
