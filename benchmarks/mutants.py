@@ -108,6 +108,28 @@ MUTANTS = (
     Mutant("what runs after it was stopped is not told", "sandbox/freezer.py",
            "        return used or not set(family(self._pid)) <= set(self._halted)", "        return False",
            "tests/sandbox/test_freezer.py"),
+    Mutant("outputs are overwritten before the worker is awake", "judge/worker_subject.py",
+           "            self._talk.ask(Attend(), Attending)\n            self._hardware.hold(hold_s)\n"
+           "            for fill in fills:\n                fill()\n",
+           "            self._hardware.hold(hold_s)\n            for fill in fills:\n                fill()\n"
+           "            self._talk.ask(Attend(), Attending)\n",
+           "tests/judge/test_worker_subject.py"),
+    Mutant("weights are overwritten where outputs lay", "judge/worker_subject.py",
+           "        self._opened.unmark()\n        values, arena = self._arenas.share(weights)\n",
+           "        values, arena = self._arenas.share(weights)\n", "tests/judge/test_worker_subject.py"),
+    Mutant("what the device does once a worker is stopped counts nothing", "judge/worker_subject.py",
+           "            with self._besides_rounds():\n                self._hardware.touch()",
+           "            if True:\n                self._hardware.touch()", "tests/judge/test_worker_subject.py"),
+    Mutant("a worker runs while its outputs are compared", "judge/worker_subject.py",
+           "        if held:\n            self.freeze()",
+           "        if held and not self._apart:\n            self.freeze()",
+           "tests/judge/test_worker_subject.py"),
+    Mutant("single calls that say less are not confirmed", "judge/timing.py",
+           "            self._singles(self.singles, MORE_SINGLE_CALLS)", "            pass",
+           "tests/judge/test_timing.py"),
+    Mutant("a reference that seems slowed is looked at once", "judge/timing.py",
+           "        if slowed.value <= 1 + allowed:\n            break", "        if True:\n            break",
+           "tests/judge/test_timing.py"),
 )  # fmt: skip
 
 
