@@ -1,10 +1,12 @@
 """What `--audit sample` costs a batch: 60 correct and 40 failing candidates, judged with and without it.
 
-    python benchmarks/audit.py [--device cpu] [--correct 60] [--failing 40] [-o FILE]
+    python benchmarks/audit.py [--device cpu] [--correct 60] [--failing 40] [--modes none sample all stock] [-o FILE]
 
 Candidates are C++ for the CPU, each of its own source. Of the failing ones a third does not compile, a third gives
 wrong values and a third raises. Every run begins with an empty artifact cache and the slim library in place. `told_s`
-is when the last verdict stood, `seconds` when the command ended, which waits for what was drawn.
+is when the last verdict stood, `seconds` when the command ended, which waits for what was drawn. `stock` stands for
+`--toolchain stock`; with `all` beside it, the submissions that the two judge differently are named. FILE is written
+after each run.
 """
 
 import argparse
@@ -62,7 +64,13 @@ class ModelNew(torch.nn.Module):
 '''
 RIGHT = "b[i] = a[i] > 0 ? a[i] : 0"
 FAILING = ("b[i] = missing(a[i])", "b[i] = a[i] + 1", "TORCH_CHECK(false, i)")
-MODES = ("none", "sample")
+MODES = {
+    "none": ["--audit", "none"],
+    "sample": ["--audit", "sample"],
+    "all": ["--audit", "all"],
+    "stock": ["--audit", "none", "--toolchain", "stock"],
+}
+"""By name, what is said to `harness batch`."""
 
 
 def write_submissions(folder: Path, *, correct: int, failing: int) -> None:
@@ -77,7 +85,7 @@ def batch(work: Path, submissions: Path, mode: str, device: str, run: str) -> di
     """Seconds and verdicts of one `harness batch`."""
     cache = work / "cache"
     shutil.rmtree(cache / "kernel-harness" / "artifacts", ignore_errors=True)
-    command = [sys.executable, "-m", "harness", "batch", str(submissions), "--run", str(work / run), "--audit", mode]
+    command = [sys.executable, "-m", "harness", "batch", str(submissions), "--run", str(work / run), *MODES[mode]]
     command += ["--device", device, "--problems", str(work / "problems"), "--timing", "0"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": PATH}
     started = told = time.monotonic()
@@ -93,9 +101,29 @@ def batch(work: Path, submissions: Path, mode: str, device: str, run: str) -> di
         "told_s": round(told - started, 1),
         "seconds": round(seconds, 1),
         "verdicts": dict(Counter(record["verdict"]["kind"] for record in last.values())),
+        "by_submission": {path: record["verdict"]["kind"] for path, record in sorted(last.items())},
         "asked_of_stock": sum(record["confirmed"] == "stock" for record in last.values()),
         "differed": sum(flag["rule"] == "fast-build-differed" for each in last.values() for flag in each["flags"]),
     }
+
+
+def summary(runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Ratios of `sample` to `none`, and what `all` and `stock` judge differently; without the verdicts one by one."""
+    found: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "load_average": os.getloadavg(),
+    }
+    found |= {mode: {key: run[key] for key in run if key != "by_submission"} for mode, run in runs.items()}
+    if {"none", "sample"} <= runs.keys():
+        found["ratio"] = round(runs["sample"]["seconds"] / runs["none"]["seconds"], 3)
+        found["ratio_until_told"] = round(runs["sample"]["told_s"] / runs["none"]["told_s"], 3)
+    if {"all", "stock"} <= runs.keys():
+        one, other = runs["all"]["by_submission"], runs["stock"]["by_submission"]
+        found["all_and_stock_differ_in"] = sorted(
+            path for path in one.keys() | other.keys() if one.get(path) != other.get(path)
+        )
+    return found
 
 
 def main() -> None:
@@ -103,28 +131,23 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--correct", type=int, default=60)
     parser.add_argument("--failing", type=int, default=40)
+    parser.add_argument("--modes", nargs="+", choices=list(MODES), default=["none", "sample"])
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for name in ("problems/level1", "one", "all"):
+        for name in ("problems/level1", "one", "many"):
             (work / name).mkdir(parents=True)
         (work / "problems" / "level1" / "19_ReLU.py").write_text(PROBLEM)
         write_submissions(work / "one", correct=1, failing=0)
         batch(work, work / "one", "none", options.device, "prepared")
-        write_submissions(work / "all", correct=options.correct, failing=options.failing)
-        found = {mode: batch(work, work / "all", mode, options.device, mode) for mode in MODES}
-    result = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "load_average": os.getloadavg(),
-        **found,
-        "ratio": round(found["sample"]["seconds"] / found["none"]["seconds"], 3),
-        "ratio_until_told": round(found["sample"]["told_s"] / found["none"]["told_s"], 3),
-    }
-    if options.output:
-        options.output.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+        write_submissions(work / "many", correct=options.correct, failing=options.failing)
+        runs: dict[str, dict[str, Any]] = {}
+        for mode in options.modes:
+            runs[mode] = batch(work, work / "many", mode, options.device, mode)
+            if options.output:
+                options.output.write_text(json.dumps(summary(runs), indent=1) + "\n")
+    print(json.dumps(summary(runs), indent=1))
 
 
 if __name__ == "__main__":
