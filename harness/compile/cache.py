@@ -39,6 +39,9 @@ _USED, _HASH = "used", "sha256"
 GRACE_S = 600.0
 # So many seconds once there is twice as much as there may be: what comes within minutes is bounded as well.
 FULL_GRACE_S = 60.0
+# How full it is gets looked at once a process has put in one part of so many of what there may be, and the first time:
+# it takes as long as there are entries, some 20 us each.
+LOOKS = 64
 # A work folder this old was left behind by a process that died.
 ABANDONED_S = 6 * 3600.0
 
@@ -71,6 +74,7 @@ class ArtifactCache:
         self.root = (root or cache_folder()).absolute()
         self.limit_bytes = limit_bytes
         self._tools_in_use: set[str] = set()
+        self._unseen_bytes = limit_bytes
 
     def get(self, key: str) -> Artifact | BuildFailure | None:
         """What was made of `key`, its hash checked; None where it must be built (again)."""
@@ -113,8 +117,11 @@ class ArtifactCache:
                 _flush(file)
                 file.chmod(0o444)
             (work / _USED).touch()
+            self._unseen_bytes += _size(work)
             self._publish(work, folder)
-        self._evict()
+        if self._unseen_bytes * LOOKS > self.limit_bytes:
+            self._unseen_bytes = 0
+            self._evict()
         return outcome
 
     @contextlib.contextmanager

@@ -126,6 +126,16 @@ def test_what_was_used_a_while_ago_goes_once_there_is_twice_as_much_as_there_may
     assert [name for name in ("aa", "bb", "cc", "dd") if cache.get(name) is not None] == ["bb", "cc", "dd"]
 
 
+def test_how_full_it_is_gets_looked_at_the_first_time_and_then_once_a_part_of_the_limit_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, looks = ArtifactCache(tmp_path, limit_bytes=1 << 20), []
+    monkeypatch.setattr(cache, "_evict", lambda: looks.append(len(list(tmp_path.glob("artifacts/??/*")))))
+    for number in range(5):
+        put(cache, f"{number}a", b"x" * 6000)
+    assert looks == [1, 4]
+
+
 def test_the_tool_in_use_is_never_evicted(tmp_path: Path) -> None:
     cache = ArtifactCache(tmp_path, limit_bytes=10)
     mine = publish(cache, "slim-mine", 2000, unused_s=99999)
