@@ -120,6 +120,9 @@ def moved(alone: Timings, beside: Timings) -> dict[str, Any]:
     return {
         "submissions": len(both),
         "moved beyond its interval": sum(apart(one["speedup"], other["speedup"]) for one, other in pairs),
+        "speedups of those, alone and beside": [
+            [one["speedup"], other["speedup"]] for one, other in pairs if apart(one["speedup"], other["speedup"])
+        ],
         "speedup, beside over alone": {
             "median": statistics.median(ratios),
             "least": min(ratios),

@@ -39,6 +39,10 @@ K = TypeVar("K")
 Priority = Literal["high", "normal", "low"]
 RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 MOST_QUEUED = 100_000
+YOUNG_BUILDS, YOUNG_S = 3, 2.0
+"""For each device no more builds run at once that began within so many seconds. A fast one takes as long, part of it in
+the controller's one thread: of sixty that began at once, on 64 cores, each took 13 s, and four devices waited for that
+(H100s, November 2026)."""
 BUILDERS_AN_AUDITOR = 4
 """For so many builders there is one thread for what is built on idle cores."""
 _STALE = 64
@@ -264,7 +268,8 @@ class LocalEngine(Engine):
         builders = builders or default_builders(devices)
         super().__init__(width=builders + devices, most_queued=most_queued)
         self._session = session
-        self._cores, self._seats = Turns(range(builders)), Turns(session.seats)
+        self._cores = Turns(range(builders), young=max(1, YOUNG_BUILDS * devices), young_s=YOUNG_S)
+        self._seats = Turns(session.seats)
         # As many again as are built at once may wait for an equal candidate, and keep nobody from a core.
         self._line = _Line(self.width + builders, "engine")
         self._idle_line = _Line(max(1, builders // BUILDERS_AN_AUDITOR), "engine-idle")

@@ -3,6 +3,7 @@
 import bisect
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -33,10 +34,16 @@ class _Waiting(Generic[T]):
 
 
 class Turns(Generic[T]):
-    """Hands out each of `things` to one thread at a time. Any thread may ask; it must not ask for a second one."""
+    """Hands out each of `things` to one thread at a time. Any thread may ask; it must not ask for a second one.
 
-    def __init__(self, things: Iterable[T]) -> None:
+    No more than `young` of them are had that were handed out within the last `young_s` seconds: what begins all at once
+    ends all at once, and late.
+    """
+
+    def __init__(self, things: Iterable[T], *, young: int | None = None, young_s: float = 0.0) -> None:
         self._free = list(things)
+        self._young, self._young_s = young, young_s
+        self._since: dict[int, float] = {}
         self._waiting: list[_Waiting[T]] = []
         self._numbers = itertools.count()
         self._guard = threading.Lock()
@@ -49,11 +56,12 @@ class Turns(Generic[T]):
 
         Raises what `time_left` raises, which is asked at once and whenever `look` is called or there is a thing.
         """
-        thing = self._taken(rank, fits, time_left)
+        number, thing = self._taken(rank, fits, time_left)
         try:
             yield thing
         finally:
             with self._guard:
+                del self._since[number]
                 self._free.append(thing)
                 self._wake()
 
@@ -63,9 +71,10 @@ class Turns(Generic[T]):
             for one in self._waiting:
                 one.news.notify()
 
-    def _taken(self, rank: int, fits: Callable[[T], bool], time_left: TimeLeft) -> T:
+    def _taken(self, rank: int, fits: Callable[[T], bool], time_left: TimeLeft) -> tuple[int, T]:
         with self._guard:
-            mine = _Waiting(rank, next(self._numbers), fits, self._guard)
+            number = next(self._numbers)
+            mine = _Waiting(rank, number, fits, self._guard)
             bisect.insort(self._waiting, mine, key=lambda one: one.place)
             try:
                 while True:
@@ -73,8 +82,9 @@ class Turns(Generic[T]):
                     for one, thing in self._shared_out():
                         if one is mine:
                             self._free.remove(thing)
-                            return thing
-                    mine.news.wait(longest_s)
+                            self._since[number] = time.monotonic()
+                            return number, thing
+                    mine.news.wait(_sooner(longest_s, self._room()[1]))
             finally:
                 self._waiting.remove(mine)
                 self._wake()
@@ -85,12 +95,25 @@ class Turns(Generic[T]):
 
     def _shared_out(self) -> Iterator[tuple[_Waiting[T], T]]:
         """Whose turn it is with what is free: each in the line has the first that fits it and is left."""
-        left = list(self._free)
+        left, room = list(self._free), self._room()[0]
         for one in self._waiting:
+            if not left or not room:
+                return
             for place, thing in enumerate(left):
                 if one.fits(thing):
                     del left[place]
+                    room -= 1
                     yield one, thing
                     break
-            if not left:
-                return
+
+    def _room(self) -> tuple[int, float | None]:
+        """How many may be handed out now, and seconds until it may be one more, None where time adds none."""
+        if self._young is None:
+            return len(self._free), None
+        now = time.monotonic()
+        young = [age for since in self._since.values() if (age := now - since) < self._young_s]
+        return max(0, self._young - len(young)), self._young_s - max(young) if young else None
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return min((seconds for seconds in (one, other) if seconds is not None), default=None)

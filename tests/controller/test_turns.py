@@ -98,3 +98,49 @@ def test_a_deadline_ends_the_wait() -> None:
         thread.start()
         thread.join(30)
     assert len(raised) == 1
+
+
+def test_few_are_had_that_were_handed_out_a_moment_ago() -> None:
+    turns, begun = Turns(range(8), young=2, young_s=0.3), []
+    enough = threading.Event()
+
+    def body() -> None:
+        with turns.turn():
+            begun.append(time.monotonic())
+            enough.wait(30)
+
+    threads = [threading.Thread(target=body) for _ in range(5)]
+    started = time.monotonic()
+    for thread in threads:
+        thread.start()
+    while len(begun) < 5 and time.monotonic() < started + 30:
+        time.sleep(0.01)
+    enough.set()
+    for thread in threads:
+        thread.join()
+    waited = sorted(when - started for when in begun)
+    assert [seconds >= 0.3 for seconds in waited] == [False, False, True, True, True]
+    assert waited[4] >= 0.6
+
+
+def test_what_is_given_back_soon_makes_room_at_once() -> None:
+    turns, order = Turns(range(8), young=1, young_s=1e6), []
+    with turns.turn():
+        thread = waiting(turns, 1, order.append)  # type: ignore[arg-type]
+        assert not order
+    thread.join()
+    assert len(order) == 1
+
+
+def test_who_has_waited_too_long_is_told_so_beside_young_ones() -> None:
+    turns = Turns(range(8), young=1, young_s=1e6)
+
+    def time_left() -> float:
+        if time.monotonic() > until:
+            raise TimeoutError
+        return 0.05
+
+    with turns.turn():
+        until = time.monotonic() + 0.1
+        with pytest.raises(TimeoutError), turns.turn(time_left=time_left):
+            pass
