@@ -52,9 +52,6 @@ exactly one of them moved, over n. So many times as many are forgiven at most, w
 FAR = (32.0,) * 8
 """Units of rounding of further samples, which tell what an element may be that the others did not move: one that an
 honest kernel moves lies within a few units of where it jumps, and eight samples at 32 units all miss it in 1 of 100."""
-FORGIVEN_SHARE = 1e-3
-"""And one more for every thousand that move: where moves are of very different sizes some are further off in the next
-sample than six times the worst of all before (U-Net with softmax in tf32, H100: 4 to 6 of 10^6 after nine samples)."""
 NEAREST_FAR = 16.0
 """Samples of more units than this are such further ones, and say nothing of how far elements move."""
 LOST, MOST = 0.5, 0.5
@@ -241,16 +238,14 @@ def _moved_part(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
 class Movable:
     """The elements of one output that rounding moves, each sample counted with the reference as written.
 
-    `mean` is mean |exact|. `hit` counts these elements, `once` those that one sample alone moved so far, `lost` those
-    of which nothing can be told. `typical` is the median of how far elements move in one unit, `widest` how far any
-    moved in any sample.
+    `mean` is mean |exact|. `once` counts the elements that one sample alone moved so far, `lost` those of which nothing
+    can be told; `typical` is the median of how far elements move in one unit, `widest` how far any moved in any sample.
     """
 
     rtol: float
     mean: float
     others: tuple[tuple[torch.Tensor, float], ...]
     elements: int = 0
-    hit: int = 0
     lost: int = 0
     once: int = 0
     typical: float = 0.0
@@ -272,7 +267,6 @@ class Movable:
                 apart = (sample.to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
                 self.widest = max(self.widest, float(apart.max()))
             self.elements += want.numel()
-            self.hit += int(hit.sum())
             self.lost += int(lost.sum())
             self.once += int((hit & alone).sum())
             found = moves[hit & moves.isfinite()]
@@ -323,7 +317,7 @@ class Movable:
     @property
     def forgiven(self) -> int:
         """So many further elements may be off at most, each by what further samples say."""
-        return forgiven(self.once, len(self.units)) + int(FORGIVEN_SHARE * self.hit)
+        return forgiven(self.once, len(self.units))
 
     @property
     def share(self) -> float:

@@ -340,7 +340,7 @@ def _compare_values(
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
         got, want = got.to(precision), want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
-        tally.add(start, got, want, written, further, rest if far else ())
+        tally.add(start, got, want, written, further, rest[len(near) :])
         rough.add(start, got, want, written, further)
     spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0

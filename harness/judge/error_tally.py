@@ -44,7 +44,7 @@ class Tally:
         further: torch.Tensor | None,
         far: Sequence[torch.Tensor],
     ) -> None:
-        """Count a chunk in; `further` is what elements may be off besides, `far` samples of what else some may be.
+        """Count a chunk in; `further` is what elements may be off besides, `far` what else some of them may be.
 
         Nearly all chunks agree, and those are done after few passes over memory.
         """

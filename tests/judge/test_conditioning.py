@@ -141,18 +141,6 @@ def test_elements_at_places_of_a_candidates_choice_are_not_forgiven(far):
     assert isinstance(chosen(1, far), Disagreement)
 
 
-@pytest.mark.parametrize(("count", "is_right"), [(10, True), (11, False)])
-def test_of_a_thousand_that_move_one_may_be_where_further_samples_have_it(count, is_right):
-    exact = torch.ones(10_000, dtype=torch.float64)
-    near = [Other(exact + step, 1.0) for step in (-0.1, 0.1, 0.2, -0.2)]
-    far = [Other(exact + step, FAR[0]) for step in (-5.0, 5.0)]
-    actual = exact.float()
-    actual[:count] = 9.0
-    assert isinstance(compare(actual, Expected(exact.float(), exact, others=tuple(near))), Disagreement)
-    found = compare(actual, Expected(exact.float(), exact, others=(*near, *far)))
-    assert isinstance(found, Agreement if is_right else Disagreement)
-
-
 def test_further_samples_excuse_nothing_by_themselves():
     exact, other = torch.arange(50), torch.arange(50)
     other[3] = 49
