@@ -65,8 +65,8 @@ _LIMITED = (
 )
 _LOWEST = ("nice", "-n", "19")
 _NO_MAKE = "false"
-"""What g++ runs as make, which a link with `-flto=auto` asks for a compiler a core, and one with `-flto=N`, which objects
-may ask for by a section alone, for N of them. Without a make that answers they run one after the other.
+"""What g++ has for make, which a link with `-flto=auto` asks for a compiler a core, and one with `-flto=N`, which an
+object may say by a section alone, for N of them. Where no make answers they run one after the other.
 """
 _JAIL = """\
 import sys, types
