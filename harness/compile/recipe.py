@@ -20,6 +20,7 @@ from harness.schema import BuildRequest, DeviceKind
 # What a file of a candidate may be called. A compiler takes "-x" for a flag and "@x" for a file of flags.
 _PART = re.compile(r"[\w+.][\w+.,=\- ]*", re.ASCII)
 _DEEPEST, _LONGEST = 16, 200
+_THREADS = re.compile(r"-?-(?:threads|t)(=?\d+)?")
 # torch.utils.cpp_extension.COMMON_NVCC_FLAGS
 NVCC_FLAGS = (
     "-D__CUDA_NO_HALF_OPERATORS__",
@@ -125,6 +126,17 @@ def split_flags(flags: Iterable[str]) -> list[str]:
         return shlex.split(" ".join(flag.strip() for flag in flags))
     except ValueError as error:
         raise BadFlags(f"compiler flags with an open quote: {' '.join(flags)!r}") from error
+
+
+def one_by_one(call: Iterable[str]) -> tuple[str, ...]:
+    """A call of a compiler without nvcc's `--threads`, which compiles for that many architectures side by side."""
+    waiting, kept = iter(call), list[str]()
+    for word in waiting:
+        if (threads := _THREADS.fullmatch(word)) is None:
+            kept.append(word)
+        elif threads[1] is None:
+            next(waiting, None)
+    return tuple(kept)
 
 
 def gencode_flags(arch: str | None, cuda_flags: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from torch.utils import cpp_extension
 
 from harness.compile.builder import cache_key
 from harness.compile.compiler import run_compiler
-from harness.compile.recipe import BadFlags, Machine, gencode_flags, inside, plan_build, split_flags
+from harness.compile.recipe import BadFlags, Machine, gencode_flags, inside, one_by_one, plan_build, split_flags
 from harness.compile.sources import source_files
 from harness.compile.standard import BY_HEADER, standard_headers
 from harness.compile.torch_layout import CudaToolkit, find_torch
@@ -113,6 +113,13 @@ def test_the_candidates_own_architecture_is_left_alone() -> None:
 def test_no_architecture_is_our_fault(arch: str | None) -> None:
     with pytest.raises(ToolchainError):
         gencode_flags(arch, [])
+
+
+@pytest.mark.parametrize(
+    "flags", [("-t", "4"), ("-t4",), ("-t=4",), ("--threads", "4"), ("--threads=4",), ("-threads=4",)]
+)
+def test_architectures_are_compiled_for_one_by_one_however_they_were_asked_for(flags: tuple[str, ...]) -> None:
+    assert one_by_one(("nvcc", "-G", *flags, "-c", "t4.cu", "-o", "t.o")) == ("nvcc", "-G", "-c", "t4.cu", "-o", "t.o")
 
 
 def test_file_names_that_lead_out_are_recognised() -> None:
