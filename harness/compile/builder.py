@@ -35,7 +35,7 @@ from harness.compile.flags import refused_flag
 from harness.compile.gate import MemoryGate, available_bytes
 from harness.compile.lines import cap_log, first_error
 from harness.compile.output import BadOutput, take_output
-from harness.compile.recipe import BadFlags, Machine, Plan, inside, one_by_one
+from harness.compile.recipe import BadFlags, Machine, Plan, inside
 from harness.compile.sources import candidate_texts, source_files
 from harness.compile.toolchain import OnStatus, Refused, SteppedBack, Surroundings, Toolchain
 from harness.compile.toolchains import toolchains_for
@@ -400,8 +400,6 @@ def run_plan(
 ) -> _Attempt:
     """Write the files of a plan to `work`, run its compilers, `at_once` or a core each, then the linker.
 
-    Where `at_once` is given no compiler starts more side by side either.
-
     What one of the compilers refuses ends the others: another toolchain would compile everything again. All are ended
     once `unwanted` is set, and what is said of them then means nothing.
 
@@ -414,8 +412,7 @@ def run_plan(
     compiler = functools.partial(run_compiler, cwd=work, readable=readable, idle=idle)
     _write_files(plan, work)
     compiled = functools.partial(_beside, compiler, deadline_s=deadline_s, refused=refused, unwanted=unwanted)
-    calls = plan.compile if at_once is None else tuple(map(one_by_one, plan.compile))
-    runs = _side_by_side(compiled, calls, refused, at_once)
+    runs = _side_by_side(compiled, plan.compile, refused, at_once)
     if all(run.ok for run in runs):
         left = max(1.0, deadline_s - (time.monotonic() - started))
         linked = compiler(plan.link, deadline_s=left, stop=unwanted)

@@ -128,17 +128,6 @@ def split_flags(flags: Iterable[str]) -> list[str]:
         raise BadFlags(f"compiler flags with an open quote: {' '.join(flags)!r}") from error
 
 
-def one_by_one(call: Iterable[str]) -> tuple[str, ...]:
-    """A call of a compiler without nvcc's `--threads`, which compiles for that many architectures side by side."""
-    waiting, kept = iter(call), list[str]()
-    for word in waiting:
-        if (threads := _THREADS.fullmatch(word)) is None:
-            kept.append(word)
-        elif threads[1] is None:
-            next(waiting, None)
-    return tuple(kept)
-
-
 def gencode_flags(arch: str | None, cuda_flags: Iterable[str]) -> list[str]:
     """nvcc's code generation flags for one capability; none where the candidate's own flags name one.
 
@@ -174,12 +163,25 @@ def _cxx_flags(request: BuildRequest, machine: Machine, extras: Extras) -> list[
 
 
 def _nvcc_flags(request: BuildRequest, machine: Machine) -> list[str]:
-    own = split_flags(request.extra_cuda_cflags)
+    own = _one_by_one(split_flags(request.extra_cuda_cflags))
     lines = ["-lineinfo"] if machine.inspected else []
     flags = [*NVCC_FLAGS, *lines, *gencode_flags(machine.arch, own), "--compiler-options", "-fPIC", *own]
     if not any(flag.startswith("-std=") for flag in flags):
         flags.append(f"-std={machine.layout.cxx_standard}")
     return flags
+
+
+def _one_by_one(flags: Iterable[str]) -> list[str]:
+    """Flags without nvcc's `--threads`, which compiles for that many architectures side by side: how many compilers a
+    build has at once is not its candidate's to say.
+    """
+    waiting, kept = iter(flags), list[str]()
+    for flag in waiting:
+        if (threads := _THREADS.fullmatch(flag)) is None:
+            kept.append(flag)
+        elif threads[1] is None:
+            next(waiting, None)
+    return kept
 
 
 def _link_flags(request: BuildRequest, machine: Machine, extras: Extras, with_cuda: bool) -> list[str]:
