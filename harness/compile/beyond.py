@@ -32,6 +32,7 @@ _KEYWORDS = (
 _UNKNOWABLE = (
     # A name of the source's own may be torch's as well, and the facade has not all of them.
     re.compile(rf"\busing\s+namespace\s+(?!(?:{_WHOLE})\s*;)[\w:]+"),
+    re.compile(r"\b(?:using|namespace)\s*[,)]|^[ \t]*#\s*define\s[^\n]*\b(?:using|namespace)\s*$", re.MULTILINE),
     re.compile(r"\bnamespace\s+(?:at|torch|c10|caffe2|pybind11|std)\b[\w:]*\s*\{"),
     # Questions of what a class has, how large it is, or what it converts to.
     re.compile(
@@ -78,6 +79,7 @@ _COMMENT_OR_TEXT = re.compile(
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*[<"]([^>"\n]*)[>"]', re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(.*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*#\s*define\s+(\w+)", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#\s*define\s+\w+(.*)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"\b([A-Za-z_]\w*)\b(\s*\()?")
 _OF_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _WHOLE_HEADERS = frozenset(f"torch/{name}.h" for name in ("extension", "torch", "all", "types", "python"))
@@ -105,11 +107,7 @@ def _reasons(request: BuildRequest, visible: Visible) -> Iterator[str]:
     for pattern in _UNKNOWABLE:
         if found := pattern.search(code):
             yield " ".join(found.group(0).split())
-    for template in _TEMPLATE.finditer(code):
-        if found := _ASKING.search(template[0]):
-            yield f"{' '.join(found[0].split())} in a template's declaration"
-        elif template["end"] is None:
-            yield "a template's declaration of more than 2,000 characters"
+    yield from _asking(code)
     for condition in _CONDITION.findall(code):
         yield from (f"a condition on {name}" for name, _ in _IDENTIFIER.findall(condition) if name in visible.uncertain)
     own = set(_DEFINED.findall(code))
@@ -117,6 +115,18 @@ def _reasons(request: BuildRequest, visible: Visible) -> Iterator[str]:
         takes_arguments = visible.macros.get(name)
         if takes_arguments is not None and name not in own and (called or not takes_arguments):
             yield f"{name}, a macro of torch's headers"
+
+
+def _asking(code: str) -> Iterator[str]:
+    """What makes a template one of several by an expression, in its declaration or in a macro that may stand there."""
+    for template in _TEMPLATE.finditer(code):
+        if found := _ASKING.search(template[0]):
+            yield f"{' '.join(found[0].split())} in a template's declaration"
+        elif template["end"] is None:
+            yield "a template's declaration of more than 2,000 characters"
+    for body in _MACRO.findall(code):
+        if found := _ASKING.search(body):
+            yield f"{' '.join(found[0].split())} in a macro"
 
 
 def _hidden_from_patterns(texts: Iterable[str], names: Iterable[str]) -> Iterator[str]:
