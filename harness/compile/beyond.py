@@ -44,7 +44,7 @@ _UNKNOWABLE = (
     ),
     re.compile(r"\b(?:sizeof|alignof)\s*\(\s*(?:at|torch|c10|caffe2|py|pybind11)::(?!Half\b|BFloat16\b|complex\b)\w+"),
     # Names that are put together, headers that a macro names, and the next one of a name.
-    re.compile(r"##|%:|#\s*(?:include_next\b|include\s+[A-Za-z_]\w*)"),
+    re.compile(r"##|%:|#\s*(?:include_next\b|include[ \t\v\f]+[A-Za-z_]\w*)"),
     # What counts what was read before.
     re.compile(r"\b__(?:COUNTER|INCLUDE_LEVEL)__\b"),
     # Names of the facade's own, and of torch's Python half, which declares them in the global namespace.

@@ -82,6 +82,7 @@ def test_it_is_named(source: str, named: str) -> None:
         "#ifdef MINE\n#endif\n#if __CUDA_ARCH__ >= 800 && TORCH_VERSION_MAJOR >= 2\n#endif",
         "#define CUDA_CHECK(x) (x)\n#define USE_FAST 1\n#define _USE_MATH_DEFINES\n#define tile 16",
         "#define TWO(x) \\\n  do { x; } \\\n  while (0)\n// ## the kernel, no slim one\nint n = 1'000; char c = 'x';",
+        '#include "own.h"\ntorch::Tensor f();\n#include <vector>\nint a;',
         "int CHECK = 1;",  # takes arguments, and has none here
         "static_assert(std::is_same_v<float, float> && sizeof(at::Half) == 2 && sizeof(float) == 4);",
         "template <typename T, int N = 16 / sizeof(T)>\n__global__ void f(T* x) { __shared__ T s[sizeof(T) * N]; }",
@@ -94,6 +95,7 @@ def test_it_is_named(source: str, named: str) -> None:
         "conditions",
         "more macros",
         "macro over lines",
+        "own header",
         "no call",
         "dtypes",
         "kernel",
