@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.compile.names import header_names
+from harness.compile.printed import lines_of
 from harness.compile.recipe import Plan
 from harness.compile.refused import LONGEST_LINE, MARK, Unit
 from harness.compile.rules import RULES
@@ -46,7 +47,7 @@ def _defined_twice(output: str, objects: Sequence[str], texts: Sequence[str]) ->
     """A symbol that two of the candidate's own objects define is defined twice whatever the headers: a second
     PYBIND11_MODULE beside the one that `functions=` generates, a function that is in two sources.
     """
-    lines = (line[:LONGEST_LINE] for line in output.splitlines())
+    lines = (line[:LONGEST_LINE] for line in lines_of(output))
     for found in itertools.islice(filter(None, map(_TWICE.search, lines)), _MOST_TWICE):
         symbol, first = found[1], found[2]
         name = re.match(r"(?:[\w:]*::)?(\w+)", symbol)

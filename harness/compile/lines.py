@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
+from harness.compile.printed import lines_of
 from harness.schema import BuildRequest
 
 LOG_LIMIT = 64 << 10
@@ -81,7 +82,7 @@ def to_candidate_lines(log: str, request: BuildRequest, candidate_source: str) -
 
 def first_error(log: str) -> str:
     """The first error of a compiler's output in one sentence; the first line of it where none is marked as an error."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(log) if line.strip()]
     errors = [line for line in lines if _ERROR.search(line)]
     telling = [line for line in errors if not _SUMMARY.search(line)] or errors or lines
     return telling[0][:500] if telling else "the compiler failed without a message"

@@ -19,7 +19,7 @@ from harness.compile import printed
 from harness.compile.cache import disk_faults
 from harness.compile.compiler import compiler_version, readable_folders, run_compiler
 from harness.compile.output import BadOutput, take_output
-from harness.compile.printed import Names, without_comments
+from harness.compile.printed import Names, lines_of, without_comments
 from harness.compile.toolchain import Surroundings
 from harness.compile.waiting import Patience
 
@@ -117,7 +117,7 @@ def _write_names(
 
 def skeleton_of(text: str) -> str:
     """The directives of a source up to its last include: they alone decide what headers say to it."""
-    lines = [line for line in without_comments(text).splitlines() if _DIRECTIVE.match(line)]
+    lines = [line for line in lines_of(without_comments(text)) if _DIRECTIVE.match(line)]
     words = [found[1] if (found := _DIRECTIVE.match(line)) else "" for line in lines]
     last = max((index for index, word in enumerate(words) if word.startswith("include")), default=-1)
     depth = 0

@@ -108,6 +108,14 @@ class Names:
 _BY_NAME = ("bodies", "within", "members")
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a source, or of what a compiler printed, as compilers count them.
+
+    `str.splitlines` also ends one at a form feed or a separator of Unicode's, so that all behind it would be elsewhere.
+    """
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def without_comments(text: str, *, keep_strings: bool = True) -> str:
     """A source with its comments blanked and escaped line ends joined; raw strings, or all strings and characters, are
     empty. Lines stay where they are.
@@ -154,7 +162,7 @@ def read_names(printed: str) -> Names:
 def _of_headers(printed: str) -> Iterator[str]:
     """Lines that headers or the compiler's own definitions made: those of files with an absolute name, or none."""
     theirs = True
-    for line in printed.splitlines():
+    for line in lines_of(printed):
         if found := _MARKER.match(line):
             theirs = found[1].startswith(("/", "<"))
         elif theirs:

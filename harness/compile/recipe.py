@@ -20,6 +20,7 @@ from harness.schema import BuildRequest, DeviceKind
 # What a file of a candidate may be called. A compiler takes "-x" for a flag and "@x" for a file of flags.
 _PART = re.compile(r"[\w+.][\w+.,=\- ]*", re.ASCII)
 _DEEPEST, _LONGEST = 16, 200
+_THREADS = re.compile(r"-?-(?:threads|t)(=?\d+)?")
 # torch.utils.cpp_extension.COMMON_NVCC_FLAGS
 NVCC_FLAGS = (
     "-D__CUDA_NO_HALF_OPERATORS__",
@@ -162,12 +163,25 @@ def _cxx_flags(request: BuildRequest, machine: Machine, extras: Extras) -> list[
 
 
 def _nvcc_flags(request: BuildRequest, machine: Machine) -> list[str]:
-    own = split_flags(request.extra_cuda_cflags)
+    own = _one_by_one(split_flags(request.extra_cuda_cflags))
     lines = ["-lineinfo"] if machine.inspected else []
     flags = [*NVCC_FLAGS, *lines, *gencode_flags(machine.arch, own), "--compiler-options", "-fPIC", *own]
     if not any(flag.startswith("-std=") for flag in flags):
         flags.append(f"-std={machine.layout.cxx_standard}")
     return flags
+
+
+def _one_by_one(flags: Iterable[str]) -> list[str]:
+    """Flags without nvcc's `--threads`, which compiles for that many architectures side by side: how many compilers a
+    build has at once is not its candidate's to say.
+    """
+    waiting, kept = iter(flags), list[str]()
+    for flag in waiting:
+        if (threads := _THREADS.fullmatch(flag)) is None:
+            kept.append(flag)
+        elif threads[1] is None:
+            next(waiting, None)
+    return kept
 
 
 def _link_flags(request: BuildRequest, machine: Machine, extras: Extras, with_cuda: bool) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.compile.printed import IDENTIFIER, Names, without_comments
+from harness.compile.printed import IDENTIFIER, Names, lines_of, without_comments
 
 _GCC = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
 _NVCC = re.compile(r"(?P<file>[^\n(]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<text>.*)")
@@ -51,7 +51,7 @@ class Unit:
     @cached_property
     def errors(self) -> list[Error | None]:
         """The errors in the compiler's order; None for one whose place is not in the candidate's own text."""
-        lines = [line[:LONGEST_LINE] for line in self.output.splitlines()]
+        lines = [line[:LONGEST_LINE] for line in lines_of(self.output)]
         starts = [index for index, line in enumerate(lines) if _ANY_ERROR.search(line)]
         return [self._read("\n".join(lines[start:end])) for start, end in itertools.pairwise([*starts, None])]
 
@@ -95,7 +95,7 @@ class Unit:
         assert self.error is not None
         parts = MARK.split(self.text)
         texts = {**self.local, self.name: self.text, **dict(zip(parts[1::2], parts[2::2], strict=True))}
-        return without_comments(texts.get(self.error.file, ""), keep_strings=False).splitlines()
+        return lines_of(without_comments(texts.get(self.error.file, ""), keep_strings=False))
 
     def words_before(self) -> list[str]:
         """The identifiers up to the line of the first error: what is behind it declares nothing for it, unless it lies

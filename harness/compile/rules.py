@@ -8,7 +8,7 @@ C++'s own, a class of the standard library, or `at::Tensor`, and the statement h
 import re
 from collections.abc import Callable, Sequence
 
-from harness.compile.printed import IDENTIFIER, balanced
+from harness.compile.printed import IDENTIFIER, balanced, lines_of
 from harness.compile.refused import LONGEST_LINE, Unit
 
 _FLAG = re.compile(
@@ -20,7 +20,7 @@ _FLAG = re.compile(
 
 def _flag(unit: Unit) -> str | None:
     """A flag that the compiler does not take: it is refused before a source is read, and stock gets the same ones."""
-    return next((line for line in unit.output.splitlines()[:1] if _FLAG.match(line)), None)
+    return next((line for line in lines_of(unit.output)[:1] if _FLAG.match(line)), None)
 
 
 def _include(unit: Unit) -> str | None:
@@ -70,7 +70,7 @@ def _brackets(unit: Unit) -> str | None:
         or re.search(r"^[ \t]*#[ \t]*(?:if|el)|<%|<:", unit.own, re.MULTILINE)
     ):
         return None
-    if balanced(unit.own) or any(not balanced(line) for line in unit.own.splitlines() if re.match(r"\s*#", line)):
+    if balanced(unit.own) or any(not balanced(line) for line in lines_of(unit.own) if re.match(r"\s*#", line)):
         return None
     return error.log if unit.names is not None and unit.names.unbalanced.isdisjoint(words) else None
 
@@ -229,7 +229,7 @@ _MODULE_TWICE = re.compile(r" error: (redefinition of 'PyObject\* PyInit_\w+\(\)
 
 def _defined_again(unit: Unit) -> str | None:
     """A definition of which another stands before it in the candidate's own text: both are there over any headers."""
-    first = next((line[:LONGEST_LINE] for line in unit.output.splitlines() if " error: " in line), "")
+    first = next((line[:LONGEST_LINE] for line in lines_of(unit.output) if " error: " in line), "")
     if (twice := _MODULE_TWICE.search(first)) and unit.words.count("PYBIND11_MODULE") > 1:
         place = re.search(r"^(.*): note: in expansion of macro 'PYBIND11_MODULE'", unit.output, re.MULTILINE)
         return f"{place[1]}: error: {twice[1]}" if place and not unit.errors[0] else None
@@ -290,7 +290,7 @@ def _counted(log: str) -> list[str]:
 
 def _called_at(log: str) -> re.Match[str] | None:
     """The name of the call whose arguments nvcc's caret is on, where the line that it quotes has the whole call."""
-    lines = log.splitlines()
+    lines = lines_of(log)
     caret = next((index for index, line in enumerate(lines) if line.strip() == "^"), 0)
     if not caret:
         return None
@@ -450,7 +450,7 @@ def _host_and_device(unit: Unit) -> str | None:
     if error is None:
         return None
     if _LAUNCH.match(error.text):
-        lines = error.log.splitlines()
+        lines = lines_of(error.log)
         at = lines[2].find("^") if len(lines) > 2 and lines[2].strip() == "^" else -1
         name = re.match(r"\w+", lines[1][at:]) if at >= 0 else None
         return error.log if name and _is_unknown(unit, name[0]) else None
@@ -467,7 +467,7 @@ _RESOURCES = re.compile(
 
 def _resources(unit: Unit) -> str | None:
     """Shared memory of a kernel that no device of this kind has, which only the candidate's own text asks for."""
-    first = next((line for line in unit.output.splitlines() if re.search(r"\berror\b|fatal", line)), "")[:LONGEST_LINE]
+    first = next((line for line in lines_of(unit.output) if re.search(r"\berror\b|fatal", line)), "")[:LONGEST_LINE]
     found = _RESOURCES.match(first)
     names = [word for word in dict.fromkeys(unit.words) if found and f"{len(word)}{word}" in found[1]]
     return first if names and not re.search(r"\[[^\[\]]*\b(?:sizeof|at|c10|torch)\b", unit.own) else None

@@ -9,7 +9,7 @@ import contextlib
 import re
 from dataclasses import replace
 
-from harness.compile.beyond import beyond_the_facade
+from harness.compile.beyond import WRITTEN, beyond_the_facade
 from harness.compile.parts import prelude_of
 from harness.compile.recipe import Extras, Plan, plan_build
 from harness.compile.slim_tool import SlimTool, slim_tool
@@ -18,8 +18,6 @@ from harness.compile.toolchain import SteppedBack, Surroundings, Toolchain
 from harness.schema import BuildRequest
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_WRITTEN = "slim.written"
-"""The folder of what is written for each source. Nothing else lies in it: what `<header>` finds, stock finds too."""
 
 
 def _plan(request: BuildRequest, around: Surroundings) -> Plan:
@@ -51,7 +49,7 @@ def slim_extras(tool: SlimTool, around: Surroundings) -> Extras:
         # the others (cuBLAS's, through libtorch_cuda) when the module is loaded, or reports them then.
         *("-Wl,--no-undefined", "-Wl,--warn-unresolved-symbols"),
     )
-    return Extras(first=(_WRITTEN, str(tool.include)), linked=linked, library=tool.library)
+    return Extras(first=(WRITTEN, str(tool.include)), linked=linked, library=tool.library)
 
 
 def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
@@ -59,10 +57,10 @@ def mentioned_headers(text: str, tool: SlimTool) -> dict[str, str]:
     own = set(_IDENTIFIER.findall(text))
     names = sorted(own)
     return {
-        f"{_WRITTEN}/slim_prelude.h": prelude_of(text, own),
-        f"{_WRITTEN}/slim_methods.inc": tool.operators.methods_text(names),
-        f"{_WRITTEN}/slim_operators.inc": tool.operators.operators_text(names),
-        f"{_WRITTEN}/slim_factories.inc": tool.operators.factories_text(names),
+        f"{WRITTEN}/slim_prelude.h": prelude_of(text, own),
+        f"{WRITTEN}/slim_methods.inc": tool.operators.methods_text(names),
+        f"{WRITTEN}/slim_operators.inc": tool.operators.operators_text(names),
+        f"{WRITTEN}/slim_factories.inc": tool.operators.factories_text(names),
     }
 
 

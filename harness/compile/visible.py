@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from harness.compile.printed import lines_of
+
 _LINE = re.compile(r'^# \d+ "([^"]*)"')
 _DEFINE = re.compile(r"^#define (\w+)(\([^)]*\))? ?(.*)")
 _UNDEF = re.compile(r"^#undef (\w+)")
@@ -53,7 +55,7 @@ def compared(stock: Macros, least: Macros, most: Macros) -> Visible:
 def read_macros(preprocessed: str) -> Macros:
     """The macros at the end of what `g++ -E -dD` printed."""
     macros: Macros = {}
-    for line in preprocessed.splitlines():
+    for line in lines_of(preprocessed):
         if found := _DEFINE.match(line):
             macros[found.group(1)] = (found.group(2) is not None, f"{found.group(2) or ''} {found.group(3)}".strip())
         elif found := _UNDEF.match(line):
@@ -65,7 +67,7 @@ def c_headers(preprocessed: str) -> list[str]:
     """The C library's headers that were read, in their order: what they declare stands in the global namespace."""
     names: Mapping[str, None] = {
         found.group(1): None
-        for line in preprocessed.splitlines()
+        for line in lines_of(preprocessed)
         if (place := _LINE.match(line)) and (found := _C_HEADER.search(place.group(1)))
     }
     return [name for name in names if name not in _NOT_ALONE]

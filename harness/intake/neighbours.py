@@ -8,6 +8,7 @@ Only for a file that a person names; in a folder of answers a model would be rea
 
 import ast
 import contextlib
+import io
 import os
 import re
 import warnings
@@ -204,14 +205,15 @@ def _read(path: Path) -> str:
 
 def _bringing(text: str, tree: ast.Module, found: dict[str, str]) -> str:
     """The text with one statement more, on the line of its first plain statement that may have one before it."""
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text, newline=""))  # as Python counts them
     plain = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr, ast.AnnAssign)
     for place, statement in enumerate(tree.body):
         if _must_be_first(statement, place):
             continue
         if isinstance(statement, plain):
-            line = lines[statement.lineno - 1]
-            lines[statement.lineno - 1] = f"{bringing(found)}; {line}"
+            line = lines[statement.lineno - 1].encode()  # places in it are counted in bytes
+            before, behind = line[: statement.col_offset].decode(), line[statement.col_offset :].decode()
+            lines[statement.lineno - 1] = f"{before}{bringing(found)}; {behind}"
         else:
             lines[_first_line(statement) - 1 : _first_line(statement) - 1] = [f"{bringing(found)}\n"]
         break

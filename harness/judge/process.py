@@ -154,7 +154,8 @@ class JudgeProcess:
             except HarnessError as error:
                 self._tell(Fault.of(error))
             except (torch.OutOfMemoryError, MemoryError) as error:
-                detail = f"the judge ran out of memory: {str(error).splitlines()[0]}; use --set to make it smaller"
+                said = str(error).partition("\n")[0] or type(error).__name__  # Python's own says nothing
+                detail = f"the judge ran out of memory: {said}; use --set to make it smaller"
                 self._tell(Fault(kind="device", detail=detail))
                 self._hardware.trim()
             except RuntimeError as error:  # a CUDA error of the judge's own: its context is lost

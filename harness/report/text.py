@@ -1,5 +1,6 @@
 """One record as a person reads it: the whole report, and the line of a list."""
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -378,7 +379,7 @@ def _own_lines(lines: Sequence[int], extraction: Extraction | None, source: str 
         numbers = ", ".join(str(line + shift) for line in lines)
         yield Text(f"line {numbers}" if len(lines) == 1 else f"lines {numbers}", style="cyan")
         return
-    text = source.splitlines()
+    text = [line.rstrip("\r\n") for line in io.StringIO(source, newline="")]  # as Python counts them
     for line in lines:
         if line <= len(text):
             own = plain(text[line - 1].expandtabs(4))

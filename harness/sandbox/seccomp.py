@@ -284,7 +284,8 @@ def program(
     `network`: whether it has a network namespace of its own, so that sockets need no filter. `other_processes` and
     `signals`: whether something else keeps its hands off the processes of the same user (a pid namespace, a uid of
     its own; for signals Landlock too); where not, calls that name a process may only name `pid` or the caller by 0,
-    and calls of PRETENDED change nothing, except that what `links` may make a file executable.
+    and calls of PRETENDED change nothing, except that what `links` may make a file executable. prlimit64 may name no
+    other anywhere.
     Raises OSError on machines whose numbers we do not have.
     """
     if machine not in _AUDIT_ARCH:
@@ -304,8 +305,10 @@ def program(
         code.allow_streams_of_unix_only()
         code.deny(_CONNECT)
         code.allow_values_only(_SOCKETPAIR, 1, (_SOCK_STREAM, _SOCK_SEQPACKET), of_bits=_SOCK_TYPE)
+    code.allow_values_only(
+        _PRLIMIT64, 0, (0, pid)
+    )  # not even of the init of its own namespace, which may be its user's
     if not other_processes:
-        code.allow_values_only(_PRLIMIT64, 0, (0, pid))
         for numbers in _SCHEDULING:
             code.allow_values_only(numbers, 0, (0, pid))
         for numbers in (*_PRIORITIES, *_PAGES):

@@ -64,6 +64,10 @@ _LIMITED = (
     "sh",
 )
 _LOWEST = ("nice", "-n", "19")
+_NO_MAKE = "false"
+"""What g++ has for make, which a link with `-flto=auto` asks for a compiler a core, and one with `-flto=N`, which an
+object may say by a section alone, for N of them. Where no make answers they run one after the other.
+"""
 _JAIL = """\
 import sys, types
 sys.path.insert(0, {root!r})
@@ -238,7 +242,7 @@ def _run_tool(
 
 def _environment(cwd: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "CUDA_HOME", "CUDA_PATH") if name in os.environ}
-    return {"PATH": os.defpath, **kept, "LC_ALL": "C", "TMPDIR": str(cwd), "HOME": str(cwd)}
+    return {"PATH": os.defpath, **kept, "LC_ALL": "C", "TMPDIR": str(cwd), "HOME": str(cwd), "MAKE": _NO_MAKE}
 
 
 def _limited(memory_bytes: int) -> list[str]:

@@ -35,7 +35,24 @@ def reason(source: str, **more: object) -> str | None:
         ("template <class T> int f(T&, typename T :: Own* = 0);", "typename T :: in a template's declaration"),
         ("template <class T> int f(S<T, &T::is_vulkan>*);", "&T::is_vulkan in a template's declaration"),
         ("struct Any { template <class T> operator T(); };", "operator T() in a template's declaration"),
-        ("bool b = __is_constructible(at::Scalar, int);", "__is_constructible("),
+        ("bool b = __is_constructible(at::Scalar, int);", "__is_constructible"),
+        ("#define HAS __has_include\n#if HAS(<a.h>)\n#endif", "__has_include"),
+        ("#define CAT(a, b) a##b", "##"),
+        ("#define ASKED(e) \\\n  decltype(e, int())", "decltype in a macro"),
+        ("#define SIZE sizeof", "sizeof in a macro"),
+        ("#define SPACE namespace\nusing SPACE torch;", "#define SPACE namespace"),
+        ("#define SAME(x) x\nusing SAME(namespace) torch;", "namespace)"),
+        ("%:include <a.h>", "%:"),
+        ("#define H <a.h>\n#include H", "#include H"),
+        ("#include/**/H", "#include H"),
+        ("#include_next <vector>", "#include_next"),
+        ('#include "slim.written/slim_prelude.h"', "slim.written/, where the facade's own headers lie"),
+        ("#include <./slim/tensor.h>", "slim/, where the facade's own headers lie"),
+        ("int i = __COUN\\\nTER__;", "a word over two lines"),
+        ("#inc\\ \n\\\nlude <a.h>", "a word over two lines"),
+        ('auto s = R\\\n"x(\n/*\n)x"; /* */', "a word over two lines"),
+        ('int c = \'a"\'; int i = __COUNTER__; auto s = "";', "__COUNTER__"),
+        ("int i = 1'0 + __COUNTER__ + 1'0;", "__COUNTER__"),
         (f"template <class T> int f({'int, ' * 500}T);", "a template's declaration of more than 2,000 characters"),
         ("static_assert(std::is_convertible_v<int, at::Scalar>);", "std::is_convertible_v"),
         ("int i = sizeof(at::Scalar);", "sizeof(at::Scalar"),
@@ -64,6 +81,8 @@ def test_it_is_named(source: str, named: str) -> None:
         "#define CHECK(x) TORCH_CHECK(x)\nvoid f() { CHECK(true); }",
         "#ifdef MINE\n#endif\n#if __CUDA_ARCH__ >= 800 && TORCH_VERSION_MAJOR >= 2\n#endif",
         "#define CUDA_CHECK(x) (x)\n#define USE_FAST 1\n#define _USE_MATH_DEFINES\n#define tile 16",
+        "#define TWO(x) \\\n  do { x; } \\\n  while (0)\n// ## the kernel, no slim one\nint n = 1'000; char c = 'x';",
+        '#include "own.h"\ntorch::Tensor f();\n#include <vector>\nint a;',
         "int CHECK = 1;",  # takes arguments, and has none here
         "static_assert(std::is_same_v<float, float> && sizeof(at::Half) == 2 && sizeof(float) == 4);",
         "template <typename T, int N = 16 / sizeof(T)>\n__global__ void f(T* x) { __shared__ T s[sizeof(T) * N]; }",
@@ -75,6 +94,8 @@ def test_it_is_named(source: str, named: str) -> None:
         "own macro",
         "conditions",
         "more macros",
+        "macro over lines",
+        "own header",
         "no call",
         "dtypes",
         "kernel",
@@ -111,6 +132,12 @@ def test_a_file_that_includes_parts_of_torch_alone_is_left_to_stock() -> None:
     assert reason("", files={"a.cpp": part + whole, "b.cu": plain, "c.h": part}) is None
 
 
+def test_a_file_where_those_of_the_facade_lie_is_left_to_stock() -> None:
+    """A source would find it there over the facade alone."""
+    assert reason("#include <told.h>", files={"./slim.written/told.h": ""}) is not None
+    assert reason("#include <told.h>", files={"parts/told.h": ""}) is None
+
+
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "piece", ['R"(', 'R"x(', '\\"', "\\'", "/*", "/**/", '"', "using namespace ", "#define ", "x="]
@@ -129,6 +156,7 @@ def test_half_a_string_hides_nothing(half: str) -> None:
     [
         "<ATen/native/", "#include <\n", '#include "', "using namespace std::", "using ", "namespace at:",
         "torch::autograd::a", "#\n", "# ", "sizeof ( ", "std::is_", "a ", "/*", '"', 'R"(', "\\\n", "TORCH_LIBRARY",
+        "a\\ ", "a\\\n ", "'", "u8'", "slim",
         "#define a\n",
     ],
 )  # fmt: skip

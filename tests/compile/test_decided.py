@@ -208,6 +208,10 @@ LEFT_TO_STOCK = {
         "AT_DISPATCH_FLOATING_TYPES(t); a = scalar_t;",
         at(1, "'scalar_t' was not declared in this scope"),
     ),
+    "a name that a macro behind a form feed may have declared": (
+        "a = scalar_t;\f AT_DISPATCH_FLOATING_TYPES(t);",
+        at(1, "'scalar_t' was not declared in this scope"),
+    ),
     "a name that is known outside": ("a = helper;", at(1, "'helper' was not declared in this scope")),
     "a name where the text pastes": ("#define P(a) a##b\nf(typo);", at(2, "'typo' was not declared in this scope")),
     "a name where a header's macro pastes": ("PASTES(x) f(typo);", at(1, "'typo' was not declared in this scope")),

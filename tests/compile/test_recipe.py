@@ -115,6 +115,16 @@ def test_no_architecture_is_our_fault(arch: str | None) -> None:
         gencode_flags(arch, [])
 
 
+@pytest.mark.parametrize(
+    "flags", [("-t", "4"), ("-t4",), ("-t=4",), ("--threads", "4"), ("--threads=4",), ("-threads=4",)]
+)
+def test_architectures_are_compiled_for_one_by_one_however_they_were_asked_for(flags: tuple[str, ...]) -> None:
+    """Else a build would have as many compilers side by side as its candidate likes."""
+    asked = REQUEST.model_copy(update={"extra_cuda_cflags": ("-G", *flags, "--use_fast_math")})
+    plain = REQUEST.model_copy(update={"extra_cuda_cflags": ("-G", "--use_fast_math")})
+    assert plan_build(asked, source_files(asked), CUDA) == plan_build(plain, source_files(plain), CUDA)
+
+
 def test_file_names_that_lead_out_are_recognised() -> None:
     assert inside("a/b.cu")
     assert not inside("../b.cu")

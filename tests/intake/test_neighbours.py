@@ -52,6 +52,23 @@ def test_lines_keep_their_numbers_and_the_file_is_still_a_candidate(folder):
     assert extract(submission).outcome.source == submission.text
 
 
+@pytest.mark.parametrize("separator", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+def test_lines_are_those_of_python(folder: Path, separator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `str.splitlines` takes for the end of a line put the statement into the text above."""
+    text = with_neighbours(CANDIDATE.replace("A kernel", f"A{separator * 3}kernel"), folder)
+    run(text, folder / "elsewhere", monkeypatch)
+    assert f"A{separator * 3}kernel beside" in text
+    assert Path("relu.cu").read_text() == (folder / "relu.cu").read_text()
+
+
+def test_a_statement_behind_the_docstring_on_its_last_line_has_the_sources_before_it(folder: Path) -> None:
+    text = CANDIDATE.replace("from __future__ import annotations\n\n", "").replace('beside."""\n', 'bésides\n"""; ')
+    brought = with_neighbours(text, folder)
+    assert '\nbésides\n"""; [' in brought.replace("A kernel ", "\n")
+    assert brought.count("\n") == text.count("\n")
+    compile(brought, "mine.py", "exec")
+
+
 @pytest.mark.parametrize(
     "sources",
     [

@@ -5,12 +5,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from harness.judge.jobs import Judgement
+from harness.catalog import text_problem
+from harness.judge.jobs import Check, Judgement
 from harness.judge.process import JudgeProcess, _Sparing
 from harness.schema import Correct, Failed
+from harness.settings import Settings
+from harness.transport import Closed
 
 SHORT = Judgement(verdict=Failed(stage="run", reason="device-memory", detail="CUDA out of memory"))
 CORRECT = Judgement(verdict=Correct(trials=1))
+PROBLEM = "class Model: ...\ndef get_inputs(): ...\ndef get_init_inputs(): ...\n"
 
 
 @pytest.fixture
@@ -61,6 +65,29 @@ def test_a_judge_that_lacks_memory_alone_says_so(process):
     with pytest.raises(torch.OutOfMemoryError, match="second"):
         one._judge(None)
     assert tries == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("lack", "said"), [(MemoryError(), "MemoryError"), (torch.OutOfMemoryError("8 GB more\nand a hint"), "8 GB more")]
+)
+def test_a_lack_of_memory_is_a_fault_in_one_line_and_ends_no_judge_whether_it_says_something_or_not(
+    process, lack, said
+):
+    one, _, _ = process(lack)
+    heard, told = [Check(problem=text_problem(PROBLEM), settings=Settings())], []
+
+    def receive(_):
+        if not heard:
+            raise Closed
+        return heard.pop()
+
+    def short(job):
+        raise lack
+
+    one._channel, one._check, one._tell = SimpleNamespace(receive=receive), short, told.append
+    with pytest.raises(Closed):
+        one.serve()
+    assert [fault.detail for fault in told] == [f"the judge ran out of memory: {said}; use --set to make it smaller"]
 
 
 def test_other_verdicts_are_given_once(process):

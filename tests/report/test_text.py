@@ -175,6 +175,12 @@ def test_flags_name_the_lines_of_the_submission(make_record):
     assert "warn timer touches the clock lines 57, 59" in shown(make_record(submission=response(), flags=flags))
 
 
+def test_lines_of_the_source_are_those_of_python(make_record):
+    flags = (Flag(rule="timer", severity="warn", detail="touches the clock", lines=(2,)),)
+    text = raw(make_record(submission=response(), flags=flags), source="a = '\x1c'\r\nb = 2\r\n")
+    assert "   58 b = 2\n" in text
+
+
 def test_flags_show_the_lines_where_the_source_is_at_hand(make_record):
     flags = (Flag(rule="timer", severity="reject", detail="touches the clock", lines=(3, 99)),)
     text = raw(make_record(submission=response(), flags=flags), source="a = 1\nb = 2\n\tc = Event()\n")

@@ -62,6 +62,21 @@ def test_it_compiles_links_and_runs_in_its_folder(method: Isolation, tmp_path: P
     assert run_tool([str(tmp_path / "a")], cwd=tmp_path, deadline_s=30, isolation=method).returncode == 42
 
 
+@pytest.mark.parametrize("flag", ["-flto", "-flto=auto", "-flto=8"])
+def test_a_link_runs_one_compiler_after_the_other_whatever_its_objects_ask_for(flag: str, tmp_path: Path) -> None:
+    """Many small ones would run out of memory together, and none of them would have had much."""
+    (tmp_path / "a.cpp").write_text("".join(f"int f{n}(int x) {{ return x / {n + 2}; }}\n" for n in range(50)))
+    (tmp_path / "main.cpp").write_text("int f3(int); int main() { return f3(35); }\n")
+    for name in ("a", "main"):
+        compiled = run_tool(["g++", "-c", flag, f"{name}.cpp"], cwd=tmp_path, deadline_s=60)
+        assert compiled.returncode == 0, compiled.output
+    linked = run_tool(["g++", "-v", "a.o", "main.o", "-o", "a"], cwd=tmp_path, deadline_s=60)
+    assert linked.returncode == 0, linked.output
+    assert "-fltrans" in linked.output
+    assert "make " not in linked.output
+    assert run_tool([str(tmp_path / "a")], cwd=tmp_path, deadline_s=30).returncode == 7
+
+
 def test_it_writes_nowhere_else(method: Isolation, tmp_path: Path, open_folder: Path) -> None:
     inside, extra = tmp_path / "inside", open_folder / "extra"
     inside.mkdir()

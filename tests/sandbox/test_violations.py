@@ -193,6 +193,25 @@ report("done")
     assert ran.reports == ("done",)
 
 
+def test_limits_of_the_init_of_its_namespace_cannot_be_changed_and_its_own_can(candidate) -> None:
+    """Where nobody has uids to give init is of the same user, and would end by a limit, and the worker with it."""
+    ran = candidate("""
+import os, resource
+files = resource.RLIMIT_NOFILE
+for pid in (1, os.getppid()):
+    try:
+        resource.prlimit(pid, files, resource.prlimit(pid, files))
+        report("limits")
+    except OSError:
+        pass
+for pid in (0, os.getpid()):
+    resource.prlimit(pid, files, (64, 64))
+resource.setrlimit(files, (32, 32))
+report(resource.getrlimit(files))
+""")
+    assert ran.reports == ([32, 32],)
+
+
 def test_it_has_no_capabilities_and_cannot_gain_privileges(candidate) -> None:
     ran = candidate("""
 status = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
