@@ -30,6 +30,11 @@ def require_rejectable(name: str) -> str:
 RejectableFlag = Annotated[str, AfterValidator(require_rejectable)]
 
 
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Each name once: a server's caller may repeat one as often as a body has room, and each baseline may be timed."""
+    return tuple(dict.fromkeys(names))
+
+
 class Settings(Frozen):
     """How submissions are judged.
 
@@ -46,9 +51,9 @@ class Settings(Frozen):
     workload: dict[str, int | float] = Field(default_factory=dict)
     precision: Precision = "fp32"
     tolerance: ToleranceName = "scaled"
-    baselines: tuple[BaselineName, ...] = ("eager",)
+    baselines: Annotated[tuple[BaselineName, ...], AfterValidator(_once)] = ("eager",)
     trace: TraceWhen = "never"
-    reject: tuple[RejectableFlag, ...] = ()
+    reject: Annotated[tuple[RejectableFlag, ...], AfterValidator(_once)] = ()
     extract: ExtractPolicy = "last"
     toolchain: ToolchainChoice = "auto"
     audit: AuditChoice = "sample"

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import InputError
-from harness.settings import REJECTABLE, require_rejectable
+from harness.settings import REJECTABLE, Settings, require_rejectable
 
 
 @pytest.mark.parametrize("name", REJECTABLE)
@@ -24,3 +24,9 @@ def test_an_unknown_flag_is_answered_with_the_known_ones_and_the_nearest(name, m
 def test_a_flag_of_screening_rejects_nobody():
     with pytest.raises(InputError, match="'hidden-code' is no flag that can reject: give one of reduced-precision"):
         require_rejectable("hidden-code")
+
+
+def test_a_name_that_is_given_many_times_counts_once():
+    settings = Settings.model_validate({"baselines": ["compile", "eager"] * 1000, "reject": [REJECTABLE[0]] * 1000})
+    assert settings.baselines == ("compile", "eager")
+    assert settings.reject == REJECTABLE[:1]
