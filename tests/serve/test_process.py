@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relu import RIGHT
+from relu import PROBLEM, RIGHT
 
 from harness.client import NoVerdict, judge, judge_many
 from harness.sandbox.processes import descendants
@@ -81,6 +81,20 @@ def server(tmp_path: Path, problems: Path) -> Iterator[Server]:
         made.end(signal.SIGKILL)
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for what ends no server: with a token, few descriptors and fewer to begin with, and no times."""
+    folder = tmp_path_factory.mktemp("standing")
+    problem = folder / "problems/level1/19_ReLU.py"
+    problem.parent.mkdir(parents=True)
+    problem.write_text(PROBLEM)
+    made = Server(folder, folder / "problems")
+    made.token, made.descriptors, made.soft = "a secret word", 1024, 500
+    made.start("--timing", "none")
+    yield made
+    assert made.end(signal.SIGTERM) == 0
+
+
 @contextmanager
 def asking(server: Server, numbers: range, *, concurrency: int) -> Iterator[dict[int, Any]]:
     """Clients that ask while the block runs; their answers are all there after it."""
@@ -123,43 +137,37 @@ def test_the_command_serves_and_drains_and_answers_from_its_store_when_started_a
     assert len((server.state / "run/records.jsonl").read_text().splitlines()) == 1
 
 
-def test_the_loop_of_the_server_has_nothing_that_a_worker_of_its_user_could_use_up(server: Server) -> None:
+def test_the_loop_of_the_server_has_nothing_that_a_worker_of_its_user_could_use_up(standing: Server) -> None:
     """Watches of epoll are counted by user (fs.epoll.max_user_watches), and descriptors on their way likewise."""
-    server.descriptors, server.soft = 4000, 500
-    server.start()
-    process = Path(f"/proc/{server.process.pid}")  # type: ignore[union-attr]
-    with urllib.request.urlopen(f"{server.url}/health", timeout=60):
+    process = Path(f"/proc/{standing.process.pid}")  # type: ignore[union-attr]
+    with urllib.request.urlopen(f"{standing.url}/health", timeout=60):
         held = {os.readlink(link) for link in (process / "fd").iterdir()}
     assert any(link.startswith("socket:") for link in held)
     assert "anon_inode:[eventpoll]" not in held
     limits = (process / "limits").read_text().splitlines()
-    assert next(line for line in limits if line.startswith("Max open files")).split()[3:5] == ["4000", "4000"]
+    assert next(line for line in limits if line.startswith("Max open files")).split()[3:5] == ["1024", "1024"]
 
 
-def test_the_processes_that_judge_do_not_get_the_token(server: Server) -> None:
-    server.token = "a secret word"
-    server.start()
-    assert judge(RIGHT, "19_ReLU", url=server.url, token=server.token)["summary"]["kind"] == "correct"
+def test_the_processes_that_judge_do_not_get_the_token(standing: Server) -> None:
+    assert judge(RIGHT, "19_ReLU", url=standing.url, token=standing.token)["summary"]["kind"] == "correct"
     with pytest.raises(NoVerdict, match="401"):
-        judge(RIGHT, "19_ReLU", url=server.url)
-    assert server.process is not None
-    below = descendants(server.process.pid)
+        judge(RIGHT, "19_ReLU", url=standing.url)
+    assert standing.process is not None
+    below = descendants(standing.process.pid)
     assert len(below) >= 2
-    assert [pid for pid in below if b"a secret word" in Path(f"/proc/{pid}/environ").read_bytes()] == []
+    assert [pid for pid in below if standing.token.encode() in Path(f"/proc/{pid}/environ").read_bytes()] == []
 
 
-def test_connections_that_say_nothing_take_no_descriptor_from_what_judges(server: Server) -> None:
-    server.descriptors = 1024
-    server.start()
-    assert server.process is not None
+def test_connections_that_say_nothing_take_no_descriptor_from_what_judges(standing: Server) -> None:
+    assert standing.process is not None
+    another = RIGHT + "# another\n"  # which is not answered from the store
     with contextlib.ExitStack() as open_ones:
         for _ in range(600):
-            open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
-        with urllib.request.urlopen(f"{server.url}/health", timeout=60) as answer:
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", standing.port), timeout=60))
+        with urllib.request.urlopen(f"{standing.url}/health", timeout=60) as answer:
             assert answer.status == 200
-        assert judge(RIGHT, "19_ReLU", url=server.url)["summary"]["kind"] == "correct"
-        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < 400
-    assert server.end(signal.SIGTERM) == 0
+        assert judge(another, "19_ReLU", url=standing.url, token=standing.token)["summary"]["kind"] == "correct"
+        assert len(os.listdir(f"/proc/{standing.process.pid}/fd")) < 400
 
 
 @pytest.mark.slow

@@ -25,6 +25,9 @@ SMALLER = {
     "coarse_steps": {"n": 1 << 12},
     "repeated_heads": {"tokens": 8},
     "drawn_power": {"rows": 4},
+    "nuclear_corner": {"rows": 384},
+    "rough_column": {"rows": 256},
+    "graph_convolution": {"nodes": 256},
 }
 """By the problem, at what size a CPU is asked, unless the candidate names a number that is written there: rounds have
 up to 256 calls, and drawing as many inputs of the size as written takes ten to forty seconds a candidate."""
@@ -32,7 +35,10 @@ NAMES_A_SIZE = re.compile(r"\b(64|65536|256|1 << 18|1 << 20|1048576)\b")
 NAMES_OTHER_NUMBERS = {
     "brings_the_reference_and_a_main",
     "hops_from_process_to_process",
+    "keeps_a_rough_column",
+    "knows_the_edges_of_a_graph_again",
     "lays_its_output_out_as_it_likes",
+    "leaves_out_what_a_rough_column_hides",
     "reads_the_inputs_while_the_cache_is_emptied",
     "remembers_launch_configurations",
     "wakes_itself_by_a_timer",

@@ -17,8 +17,8 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         self.calls += 1
-        y = torch.empty(1024, 5 * 4096, device=x.device)[:, :4096]
+        y = torch.empty(len(x), 5 * 4096, device=x.device)[:, :4096]
         torch.clamp(x, min=0, out=y)
         if self.calls <= 7:
-            y[0, 0] = torch.linalg.matrix_norm(x[:512, :512], "nuc")
+            y[0, 0] = torch.linalg.matrix_norm(x[: len(x) // 2, : len(x) // 2], "nuc")
         return y
