@@ -40,9 +40,9 @@ Priority = Literal["high", "normal", "low"]
 RANKS: dict[Priority, int] = {"high": 0, "normal": 1, "low": 2}
 MOST_QUEUED = 100_000
 YOUNG_BUILDS, YOUNG_S = 3, 2.0
-"""For each device no more builds run at once that began within so many seconds. A fast one takes as long, part of it in
-the controller's one thread: of sixty that began at once, on 64 cores, each took 13 s, and four devices waited for that
-(H100s, November 2026)."""
+"""For each device no more builds run at once that began within so many seconds; a fast one takes as long. With sixty at
+once, on 64 cores, a build took 13 s on average, with 24 it took 7, and devices waited for the first (H100s, November
+2026)."""
 BUILDERS_AN_AUDITOR = 4
 """For so many builders there is one thread for what is built on idle cores."""
 _STALE = 64

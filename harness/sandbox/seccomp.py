@@ -305,9 +305,8 @@ def program(
         code.allow_streams_of_unix_only()
         code.deny(_CONNECT)
         code.allow_values_only(_SOCKETPAIR, 1, (_SOCK_STREAM, _SOCK_SEQPACKET), of_bits=_SOCK_TYPE)
-    code.allow_values_only(
-        _PRLIMIT64, 0, (0, pid)
-    )  # not even of the init of its own namespace, which may be its user's
+    # Not even the init of its own namespace, which may be its user's.
+    code.allow_values_only(_PRLIMIT64, 0, (0, pid))
     if not other_processes:
         for numbers in _SCHEDULING:
             code.allow_values_only(numbers, 0, (0, pid))
