@@ -103,7 +103,12 @@ def batch(work: Path, submissions: Path, mode: str, device: str, run: str) -> di
         "verdicts": dict(Counter(record["verdict"]["kind"] for record in last.values())),
         "by_submission": {path: record["verdict"]["kind"] for path, record in sorted(last.items())},
         "asked_of_stock": sum(record["confirmed"] == "stock" for record in last.values()),
-        "differed": sum(flag["rule"] == "fast-build-differed" for each in last.values() for flag in each["flags"]),
+        "differed": {
+            path: flag["detail"]
+            for path, each in sorted(last.items())
+            for flag in each["flags"]
+            if flag["rule"] == "fast-build-differed"
+        },
     }
 
 
