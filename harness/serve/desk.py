@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import HTTPException, Request
 
@@ -82,6 +82,7 @@ class Desk:
     async def settled(self, id: str, wait_s: float, request: Request) -> Job:
         """The job, once it has ended, `wait_s` is over or the caller of `request` has left.
 
+        It has ended too where others have asked for a fresh verdict since: they would keep it open as long as they like.
         Raises HTTPException where it is waited for and too many are, or the server drains: it stays queued, and is not
         begun now.
         """
@@ -90,10 +91,11 @@ class Desk:
             return job
         self.require_a_place()
         end = asyncio.get_running_loop().time() + wait_s
+        before = job.record
         with self.place(id) as changed, _gone(request, changed) as gone:
             while True:
                 changed.clear()
-                job = self.job(id)
+                job = as_ended(self.job(id), before)
                 left = end - asyncio.get_running_loop().time()
                 if not job.is_open or left <= 0 or gone.done():
                     return job
@@ -102,6 +104,11 @@ class Desk:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left):
                         await changed.wait()
+
+
+def as_ended(job: Job, before: str | None) -> Job:
+    """The job, as done where it is open anew and its record is another than `before`: it has had a verdict since."""
+    return replace(job, state="done") if job.is_open and job.record != before else job
 
 
 @contextlib.contextmanager
