@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from fastapi import HTTPException, Request
 
-from harness.errors import InputError
+from harness.errors import InputError, ProblemError
 from harness.serve.asked import Asked, NeedsToken
 from harness.serve.changes import Changes
 from harness.serve.engine import Busy, Engine, Unavailable
@@ -35,8 +35,15 @@ class Desk:
 
     @functools.cached_property
     def known_sources(self) -> dict[str, str]:
-        """The catalogue's problems: the hash of a source to its title. All are read when the first is asked for."""
-        return {problem.sha256: problem.title for problem in self.engine.catalog.problems()}
+        """The catalogue's problems: the hash of a source to its title. All are read when the first is asked for.
+
+        One that cannot be read is left out, as nobody can name it either.
+        """
+        known = {}
+        for title in self.engine.catalog.files:
+            with contextlib.suppress(ProblemError):
+                known[self.engine.named(title).sha256] = title
+        return known
 
     async def accept(self, asked: Asked) -> str:
         """The id of what is asked for. Raises HTTPException where it is refused."""

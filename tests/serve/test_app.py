@@ -459,6 +459,13 @@ def test_kernelgyms_bodies_are_answered_in_its_words(serve: Serve, problems: Pat
         assert served.ask("POST", "/kernelgym/evaluate", task("kb_4", reference, "x", entry_point="Net"))[0] == 422
 
 
+def test_a_problem_that_cannot_be_read_keeps_kernelgyms_client_from_no_other(serve: Serve, problems: Path) -> None:
+    reference = (problems / "level1/19_ReLU.py").read_text()
+    (problems / "level1/20_Broken.py").write_bytes(b"\xff")
+    with serve() as served:
+        assert served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "correct"))[0] == 200
+
+
 def test_to_kernelgyms_client_a_fault_is_no_failed_task_but_a_503(serve: Serve, problems: Path) -> None:
     """It makes a failed task a reward of -1, and tries a 503 again."""
     reference = (problems / "level1/19_ReLU.py").read_text()
