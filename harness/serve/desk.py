@@ -89,7 +89,7 @@ class Desk:
     async def settled(self, id: str, wait_s: float, request: Request) -> Job:
         """The job, once it has ended, `wait_s` is over or the caller of `request` has left.
 
-        It has ended too where others have asked for a fresh verdict since: they would keep it open as long as they like.
+        It has ended too where it has had a verdict since and is open anew: others could keep it so without end.
         Raises HTTPException where it is waited for and too many are, or the server drains: it stays queued, and is not
         begun now.
         """

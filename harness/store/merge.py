@@ -41,8 +41,8 @@ def merge(runs: Sequence[Run], target: str | Path, *, root: Path = Path("runs"))
     are kept; the records of the others stand before it.
 
     Raises:
-        StoreError: the target exists, a run cannot be read or has a line that is a record in part, or one would hide
-            the other: they judged the same submission in different places, or different submissions under the same name.
+        StoreError: the target exists, a run cannot be read, a line of one is a record in part alone, or one would hide
+            the other: they judged the same submission in different places, or different ones under the same name.
         MachineError: the disk is full or broken.
     """
     folder = run_folder(target, root)
