@@ -238,6 +238,7 @@ def _upload(folder: Path, repository: str, *, message: str) -> str:
 
 def _write_dataset(run: "Run", folder: Path) -> int:
     from harness.cli.console import say_what_was_left_out
+    from harness.report.escape import markdown_cell, one_cell
     from harness.report.judged import Judged
     from harness.report.leaderboard import markdown, parquet
     from harness.report.rows import leaderboard as rank
@@ -250,8 +251,9 @@ def _write_dataset(run: "Run", folder: Path) -> int:
         index.records(),
         run.attachments,
         folder,
-        title=run.name,
-        text=f"{len(index.columns)} submissions that were judged by kernel-harness.\n\n{markdown(board)}",
+        title=one_cell(run.name),  # others may have named it
+        text=f"# {markdown_cell(run.name)}\n\n{len(index.columns)} submissions that were judged by kernel-harness.\n\n"
+        f"{markdown(board)}",
         further={"leaderboard": parquet(board)},
     )
 

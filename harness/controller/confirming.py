@@ -12,17 +12,23 @@ from harness.controller.evaluate import SUBMISSION, Evaluated
 from harness.errors import HarnessError, InputError
 from harness.report.judged import Judged
 from harness.report.rows import leaderboard
+from harness.sandbox import AT_LEAST
 from harness.schema import Problem, Record, Submission
 from harness.settings import Settings
 from harness.store import Key, Run
 
 
 def settings_of(run: Run) -> Settings:
-    """What a run was judged with. Raises InputError where this harness does not know them."""
+    """What a run was judged with, and no less isolation than there is here: a run may be another person's.
+
+    Raises InputError where this harness does not know them.
+    """
     try:
-        return Settings.model_validate(run.manifest.settings)
+        settings = Settings.model_validate(run.manifest.settings)
     except ValidationError as error:
         raise InputError(f"run {run.name} was taken with settings that this harness does not know") from error
+    asked = settings.isolation
+    return settings.model_copy(update={"isolation": asked if asked in AT_LEAST.values() else "auto"})
 
 
 def unconfirmed_firsts(run: Run) -> list[Record]:

@@ -14,7 +14,7 @@ import harness
 from harness.errors import ProblemError
 from harness.serve.asked import Asked
 from harness.serve.changes import phase_of
-from harness.serve.desk import Desk
+from harness.serve.desk import Desk, as_ended
 from harness.serve.jobs import Job, Shared
 from harness.serve.kernelgym import add_routes
 
@@ -102,10 +102,11 @@ async def _events(desk: Desk, id: str) -> AsyncIterator[str]:
     told: tuple[str, str | None] = ("", None)
     if desk.is_full:  # others have come since it was asked
         return
+    before = desk.job(id).record
     with desk.place(id, phase_of(id)) as changed:
         while True:
             changed.clear()
-            job = desk.job(id)
+            job = as_ended(desk.job(id), before)
             now = (job.state, desk.engine.phases.get(id))
             if now[0] != told[0]:
                 yield f"event: state\ndata: {view(job)}\n\n"

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import HTTPException, Request
 
-from harness.errors import InputError
+from harness.errors import InputError, ProblemError
 from harness.serve.asked import Asked, NeedsToken
 from harness.serve.changes import Changes
 from harness.serve.engine import Busy, Engine, Unavailable
@@ -35,8 +35,15 @@ class Desk:
 
     @functools.cached_property
     def known_sources(self) -> dict[str, str]:
-        """The catalogue's problems: the hash of a source to its title. All are read when the first is asked for."""
-        return {problem.sha256: problem.title for problem in self.engine.catalog.problems()}
+        """The catalogue's problems: the hash of a source to its title. All are read when the first is asked for.
+
+        One that cannot be read is left out, as nobody can name it either.
+        """
+        known = {}
+        for title in self.engine.catalog.files:
+            with contextlib.suppress(ProblemError):
+                known[self.engine.named(title).sha256] = title
+        return known
 
     async def accept(self, asked: Asked) -> str:
         """The id of what is asked for. Raises HTTPException where it is refused."""
@@ -82,6 +89,7 @@ class Desk:
     async def settled(self, id: str, wait_s: float, request: Request) -> Job:
         """The job, once it has ended, `wait_s` is over or the caller of `request` has left.
 
+        It has ended too where it has had a verdict since and is open anew: others could keep it so without end.
         Raises HTTPException where it is waited for and too many are, or the server drains: it stays queued, and is not
         begun now.
         """
@@ -90,10 +98,11 @@ class Desk:
             return job
         self.require_a_place()
         end = asyncio.get_running_loop().time() + wait_s
+        before = job.record
         with self.place(id) as changed, _gone(request, changed) as gone:
             while True:
                 changed.clear()
-                job = self.job(id)
+                job = as_ended(self.job(id), before)
                 left = end - asyncio.get_running_loop().time()
                 if not job.is_open or left <= 0 or gone.done():
                     return job
@@ -102,6 +111,11 @@ class Desk:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left):
                         await changed.wait()
+
+
+def as_ended(job: Job, before: str | None) -> Job:
+    """The job, as done where it is open anew and its record is another than `before`: it has had a verdict since."""
+    return replace(job, state="done") if job.is_open and job.record != before else job
 
 
 @contextlib.contextmanager

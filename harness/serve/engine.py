@@ -375,7 +375,7 @@ class Engine:
         if self._ended_unwanted(job.id) or not job.asked:
             return None
         if job.is_late:
-            self._ended_as(job, "expired", "its deadline was over before its turn")
+            self._ended_late(job, "its deadline was over before its turn")
             return None
         try:
             work = self._work_of(Asked.model_validate_json(job.asked), trusted=True)
@@ -405,9 +405,7 @@ class Engine:
         if evaluated.device:
             self.watcher.device_busy(evaluated.device, evaluated.device_s)
         if isinstance(evaluated.fault, DeadlineError):
-            now = self.jobs.look(job.id)  # another asker may have lengthened it
-            late = now is None or now.is_late
-            self._ended_as(job, *(("expired", str(evaluated.fault)) if late else ("queued", "")))
+            self._ended_late(job, str(evaluated.fault))
         elif self._kept(job, evaluated, alone=alone):
             self._faults = 0
         elif isinstance(evaluated.fault, MachineError):
@@ -484,6 +482,13 @@ class Engine:
             return True
         job = self.jobs.look(id)
         return job is not None and job.state == "cancelled"
+
+    def _ended_late(self, job: Job, reason: str) -> None:
+        """A job is over its deadline, unless another asker has lengthened it."""
+        if self.jobs.expire(job.id, reason):
+            self.watcher.changed(job.id)
+        else:
+            self._ended_as(job, "queued", "")
 
     def _ended_as(self, job: Job, state: State, reason: str) -> None:
         if state == "queued":

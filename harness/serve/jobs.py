@@ -191,6 +191,11 @@ class Jobs:
         kept = "''" if state in ("expired", "cancelled") else "asked"
         self._change(f"update jobs set state=?, reason=?, asked={kept} where id=?", state, reason, id)
 
+    def expire(self, id: str, reason: str) -> bool:
+        """End a judgement whose deadline is over; False, and nothing done, where another asker has lengthened it."""
+        end = "update jobs set state='expired', reason=?, asked='' where id=? and deadline < ?"
+        return self._change(end, reason, id, time.time()) > 0
+
     def cancel(self, id: str) -> State | None:
         """Cancel what was asked for once: what is queued now, what runs by `end_unwanted`. Its state, None for none.
 

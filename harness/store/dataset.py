@@ -8,6 +8,7 @@ Needs pyarrow, and nothing of a network.
 """
 
 import importlib.util
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
@@ -40,7 +41,8 @@ def write_dataset(
     Args:
         attachments: record -> file name -> text.
         folder: missing or empty.
-        text: Markdown below the card's heading.
+        title: one line.
+        text: Markdown of the card, its heading among it.
         further: name -> content of further Parquet files, each a configuration of that name.
 
     Raises:
@@ -181,7 +183,7 @@ def _card(title: str, text: str, further: Iterable[str]) -> str:
     columns = "\n".join(f"| `{name}` | {said} |" for name, said in _COLUMNS.items())
     return f"""\
 ---
-pretty_name: "{title.replace('"', "'")}"
+pretty_name: {json.dumps(title, ensure_ascii=False)}
 tags:
 - code
 - cuda
@@ -191,8 +193,6 @@ configs:
   data_files: data/records-*.parquet
   default: true
 {configs}---
-
-# {title}
 
 {text}
 

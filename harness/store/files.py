@@ -252,6 +252,22 @@ def sole_writer(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Waits until no other process is at what this lock file is for, which takes none of them long.
+
+    Raises StoreError or MachineError where the file cannot be had.
+    """
+    with disk_faults(path):
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _lock(descriptor: int) -> bool:
     deadline = time.monotonic() + _LOCK_PATIENCE_S
     while True:

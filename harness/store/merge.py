@@ -15,6 +15,7 @@ from harness.errors import StoreError
 from harness.schema.columns import Columns
 from harness.store.files import disk_faults, make_folder, plain_files, sync_folder, whole_file
 from harness.store.index import Index, by_key, keys, last_words
+from harness.store.lines import Line, parse
 from harness.store.manifest import Manifest
 from harness.store.run import ARTIFACTS_NAME, GENERATIONS_NAME, MANIFEST_NAME, MOST_ATTACHED_BYTES, Run, run_folder
 
@@ -40,8 +41,8 @@ def merge(runs: Sequence[Run], target: str | Path, *, root: Path = Path("runs"))
     are kept; the records of the others stand before it.
 
     Raises:
-        StoreError: the target exists, a run cannot be read, or one would hide the other: they judged the same
-            submission in different places, or different submissions under the same name.
+        StoreError: the target exists, a run cannot be read, a line of one is a record in part alone, or one would hide
+            the other: they judged the same submission in different places, or different ones under the same name.
         MachineError: the disk is full or broken.
     """
     folder = run_folder(target, root)
@@ -82,7 +83,7 @@ class _Lines:
         self.groups = [order[start:end].tolist() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
         self.counting: list[int] = last_words(self.columns, file).tolist()
 
-    def contents(self) -> Iterator[list[bytes]]:
+    def contents(self) -> Iterator[list[tuple[Line, bytes]]]:
         """The lines of each group, the one that counts at the end."""
         ordered = [
             [*(row for row in group if row != last), last]
@@ -94,7 +95,7 @@ class _Lines:
             rows[self.origin[row]].append(row - first[self.origin[row]])
         readers = [index.contents(np.array(mine, np.int64)) for index, mine in zip(self._indexes, rows, strict=True)]
         for group in ordered:
-            yield [next(readers[self.origin[row]])[1] for row in group]
+            yield [next(readers[self.origin[row]]) for row in group]
 
 
 def _check(lines: _Lines, runs: Sequence[Run]) -> None:
@@ -123,13 +124,19 @@ def _asked(columns: Columns, row: int) -> tuple[object, ...]:
 
 
 def _write_records(lines: _Lines, path: Path) -> tuple[int, int]:
-    """How many lines were written, and how many were left out because they stand there already."""
+    """How many lines were written, and how many were left out because they stand there already.
+
+    Raises StoreError for a line that is a record in what an index reads of it alone: it would hide one that is whole.
+    """
     written = repeated = 0
     with path.open("wb") as out:
         for group in lines.contents():
+            for line, content in group:
+                parse(line, content)
             # The one that counts stays where it is, at the end; in a file the order of lines decides.
-            once = dict.fromkeys(line for line in group[:-1] if line != group[-1])
-            out.writelines(line + b"\n" for line in (*once, group[-1]))
+            last = group[-1][1]
+            once = dict.fromkeys(content for _, content in group[:-1] if content != last)
+            out.writelines(content + b"\n" for content in (*once, last))
             written += len(once) + 1
             repeated += len(group) - len(once) - 1
         out.flush()

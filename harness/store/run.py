@@ -19,6 +19,7 @@ from harness.schema import Record
 from harness.schema.base import encodable
 from harness.shipped import shipped
 from harness.store.files import (
+    alone,
     append_durably,
     disk_faults,
     fill_folder,
@@ -41,6 +42,8 @@ MANIFEST_NAME = "manifest.json"
 ARTIFACTS_NAME = "artifacts"
 GENERATIONS_NAME = "generations"
 FOLDERS_NAME = "folders.json"
+_LOCK_NAME = ".lock"
+"""Of the file that is held while what all shards share is read and written anew."""
 ARTIFACT_CAP_BYTES = 64 * 1024
 MOST_ATTACHED_BYTES = 4 * ARTIFACT_CAP_BYTES
 """Of an attachment; a run that others made may hold longer ones."""
@@ -149,9 +152,10 @@ class Run:
 
     def add_folder(self, folder: Path) -> None:
         """Notes that the run is fed from this folder. Raises MachineError where the disk is full or broken."""
-        known = dict.fromkeys((*self.folders(), str(folder.resolve())))
-        text = json.dumps(list(known), indent=2)  # in ASCII: a path of stray bytes is written as escapes
-        write_atomically(self.folder / FOLDERS_NAME, text.encode() + b"\n")
+        with alone(self.folder / _LOCK_NAME):
+            known = dict.fromkeys((*self.folders(), str(folder.resolve())))
+            text = json.dumps(list(known), indent=2)  # in ASCII: a path of stray bytes is written as escapes
+            write_atomically(self.folder / FOLDERS_NAME, text.encode() + b"\n")
 
     def artifacts(self, record: Record) -> Path:
         """The folder of a record's attachments; it may be absent."""
@@ -184,11 +188,15 @@ class Run:
                 append_durably(self._descriptor, line + b"\n")
         return line.decode()
 
-    def _start_writing(self, shard: tuple[int, int]) -> None:
+    def _start_writing(self, shard: tuple[int, int], manifest: Manifest) -> None:
+        """Become the writer of a shard, and only then have the run ask what `manifest` asks."""
         path = self.folder / _shard_name(*shard)
-        self._descriptor = self._closing.enter_context(sole_writer(path))
-        with disk_faults(path):
-            _mend_last_line(self._descriptor)
+        with ExitStack() as opening:
+            self._descriptor = opening.enter_context(sole_writer(path))
+            with disk_faults(path):
+                _mend_last_line(self._descriptor)
+            self.manifest = _asking_too(self.folder, self.manifest, manifest)
+            self._closing = opening.pop_all()
         self._shard_path = path
 
 
@@ -222,7 +230,7 @@ def open_run(
         raise TypeError("open_run(create=True) needs a manifest")
     _check_shard(shard)
     opened = Run(folder, _settled_manifest(folder, manifest))
-    opened._start_writing(shard)
+    opened._start_writing(shard, manifest)
     return opened
 
 
@@ -283,12 +291,25 @@ def _settled_manifest(folder: Path, manifest: Manifest) -> Manifest:
         )
     if write_atomically(path, manifest.model_dump_json(indent=2).encode() + b"\n", keep_existing=True):
         return manifest
+    return _agreeing_manifest(folder, manifest)
+
+
+def _agreeing_manifest(folder: Path, manifest: Manifest) -> Manifest:
+    """The manifest that is there. Raises StoreError where ours contradicts it."""
     there = _load_manifest(folder)
     if conflicts := there.conflicts(manifest):
         raise StoreError(f"run {folder} was taken otherwise: {'; '.join(conflicts)}. Choose another run name")
+    return there
+
+
+def _asking_too(folder: Path, there: Manifest, manifest: Manifest) -> Manifest:
+    """The run's manifest with our problems in it. Other shards may add theirs at the same moment."""
     wider = there.asking_too(manifest)
-    if wider.problems != there.problems:
-        write_atomically(path, wider.model_dump_json(indent=2).encode() + b"\n")
+    if wider.problems == there.problems:
+        return wider
+    with alone(folder / _LOCK_NAME):
+        wider = _agreeing_manifest(folder, manifest).asking_too(manifest)
+        write_atomically(folder / MANIFEST_NAME, wider.model_dump_json(indent=2).encode() + b"\n")
     return wider
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import huggingface_hub
 import pytest
+import yaml
 from click.testing import CliRunner
 from huggingface_hub.errors import HFValidationError, LocalTokenNotFoundError
 
@@ -171,6 +172,15 @@ def test_a_run_is_written_as_a_data_set(here):
     again = invoke("dataset", "two", "-o", "out")
     assert again.exit_code == 2
     assert "out is not empty" in again.stderr
+
+
+def test_the_name_of_a_run_says_nothing_but_itself_in_the_card_of_its_data_set(here):
+    (here / "runs" / "two").rename(here / "runs" / 'a"\n---\nlicense: mit\n<b>\x1b[2J\\')
+    assert invoke("dataset", 'a"\n---\nlicense: mit\n<b>\x1b[2J\\', "-o", "out").exit_code == 0
+    _, head, text = (here / "out" / "README.md").read_text().split("---\n", 2)
+    assert yaml.safe_load(head)["pretty_name"] == 'a" --- license: mit <b>\\x1b[2J\\'
+    assert "license" not in yaml.safe_load(head)
+    assert not [mark for mark in ("<b>", "\x1b", "\n---\n") if mark in text]
 
 
 class Hub:

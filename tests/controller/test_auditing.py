@@ -251,3 +251,12 @@ def test_a_run_with_settings_that_nobody_knows_is_refused(tmp_path):
     manifest = Manifest(created="2026", harness="9", settings={"phase_of_the_moon": 3})
     with open_run(tmp_path / "r", create=True, manifest=manifest) as run, pytest.raises(InputError, match="run r was"):
         settings_of(run)
+
+
+@pytest.mark.parametrize(
+    ("said", "had"), [("none", "auto"), ("basic", "auto"), ("basic-or-more", "basic-or-more"), ("full", "full")]
+)
+def test_no_run_of_others_has_its_candidates_run_with_less_isolation_than_there_is(tmp_path, said, had):
+    manifest = Manifest(created="2026", harness="9", settings={"isolation": said})
+    with open_run(tmp_path / "r", create=True, manifest=manifest) as run:
+        assert settings_of(run).isolation == had

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import FakeBench, Serve, Served, ended
+from serving import FakeBench, Serve, Served, ask, ended
 
 from harness.client import NoVerdict, judge, judge_async, judge_many
 from harness.errors import InputError
@@ -129,6 +129,30 @@ def test_events_tell_states_and_phases_to_the_end(serve: Serve, bench: FakeBench
         said = [line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("data: ")]
         assert json.loads(said[-1])["state"] == "done"
         assert served.ask("GET", "/v1/judgements/j0/events")[0] == 404
+
+
+def test_whoever_waits_has_a_verdict_though_another_asks_for_fresh_ones_without_a_pause(
+    serve: Serve, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve() as served, ThreadPoolExecutor(2) as threads:
+        finish = served.engine.jobs.finish
+
+        def finish_and_ask_anew(id: str, **told: Any) -> bool:
+            finished = finish(id, **told)
+            ask(served.engine, "hold", fresh=True)
+            return finished
+
+        monkeypatch.setattr(served.engine.jobs, "finish", finish_and_ask_anew)
+        id = post(served, submission="hold", wait=0)[1]["id"]
+        waits = [threads.submit(served.ask, "GET", f"/v1/judgements/{id}{how}") for how in ("?wait=5", "/events")]
+        assert bench.holding.wait(30)
+        while served.waiting(id) < 2:
+            time.sleep(0.01)
+        bench.gate.set()
+        (status, found), (_, events) = (one.result() for one in waits)
+        assert (status, found["state"], found["summary"]["kind"]) == (200, "done", "failed")
+        assert '"state": "done"' in events
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(
@@ -433,6 +457,13 @@ def test_kernelgyms_bodies_are_answered_in_its_words(serve: Serve, problems: Pat
         assert served.ask("GET", "/kernelgym/status/none")[0] == 404
         assert served.ask("POST", "/kernelgym/evaluate", task("kb_3", reference + "#", "x"))[0] == 403
         assert served.ask("POST", "/kernelgym/evaluate", task("kb_4", reference, "x", entry_point="Net"))[0] == 422
+
+
+def test_a_problem_that_cannot_be_read_keeps_kernelgyms_client_from_no_other(serve: Serve, problems: Path) -> None:
+    reference = (problems / "level1/19_ReLU.py").read_text()
+    (problems / "level1/20_Broken.py").write_bytes(b"\xff")
+    with serve() as served:
+        assert served.ask("POST", "/kernelgym/evaluate", task("kb_1", reference, "correct"))[0] == 200
 
 
 def test_to_kernelgyms_client_a_fault_is_no_failed_task_but_a_503(serve: Serve, problems: Path) -> None:

@@ -382,6 +382,24 @@ def test_another_asker_may_lengthen_a_deadline(engines: MakeEngine, bench: FakeB
         assert ended(engine, id).state == "done"
 
 
+def test_nor_is_it_too_late_for_that_when_the_job_is_about_to_expire(
+    engines: MakeEngine, bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engines() as engine:
+        expire = engine.jobs.expire
+
+        def expire_late(id: str, reason: str) -> bool:
+            ask(engine, "late")
+            return expire(id, reason)
+
+        monkeypatch.setattr(engine.jobs, "expire", expire_late)
+        bench.build_gate.clear()
+        id = ask(engine, "late", deadline_s=0.05)
+        threading.Event().wait(0.1)
+        bench.build_gate.set()
+        assert ended(engine, id).state == "done"
+
+
 def test_what_waits_is_cancelled_at_once_and_so_is_what_runs_as_far_as_its_callers_see(
     engines: MakeEngine, bench: FakeBench
 ) -> None:

@@ -65,7 +65,7 @@ def test_without_a_name_the_records_are_loaded_and_each_further_file_by_its_own(
 def test_the_card_names_every_column_and_is_yaml_at_its_head(folder):
     text = (folder / "README.md").read_text()
     head = yaml.safe_load(text.split("---\n")[1])
-    assert head["pretty_name"] == "a 'run'"
+    assert head["pretty_name"] == 'a "run"'
     assert [config["config_name"] for config in head["configs"]] == ["records", "leaderboard"]
     assert "Five records." in text
     for name in pyarrow.parquet.read_schema(folder / "data" / "records-00000.parquet").names:

@@ -133,6 +133,14 @@ def test_two_processes_cannot_write_one_shard_and_the_second_is_told_who(tmp_pat
     assert not [path.name for path in (tmp_path / "r").iterdir() if path.name.startswith(".")]
 
 
+def test_one_that_may_not_write_has_the_run_ask_nothing_more(tmp_path, manifest, monkeypatch):
+    monkeypatch.setattr(store_files, "_LOCK_PATIENCE_S", 0.1)
+    more = manifest.model_copy(update={"problems": ("level2/1_Never_Asked",)})
+    with open_run(tmp_path / "r", create=True, manifest=manifest), pytest.raises(StoreError, match="is writing"):
+        open_run(tmp_path / "r", create=True, manifest=more)
+    assert open_run(tmp_path / "r").manifest.problems == manifest.problems
+
+
 def test_a_writer_that_leaves_at_once_is_waited_for(tmp_path, manifest):
     first = open_run(tmp_path / "r", create=True, manifest=manifest)
     timer = threading.Timer(0.3, first.close)
@@ -159,22 +167,32 @@ def test_threads_append_without_mixing_their_lines(tmp_path, make_record, manife
 def test_shards_that_start_at_the_same_moment_agree_on_one_manifest(tmp_path):
     body = """
     part = int(sys.argv[2])
-    mine = Manifest(created=str(part), harness="0")
+    mine = Manifest(created=str(part), harness="0", problems=(f"problem {part}",))
+    print("ready", flush=True)
+    input()
     with open_run(Path(sys.argv[1]), create=True, manifest=mine, shard=(part, 4)) as opened:
+        opened.add_folder(Path(f"folder {part}"))
         opened.append(record(part))
         print(opened.manifest.created)
     """
     children = [
         subprocess.Popen(
             [sys.executable, "-c", PRELUDE + textwrap.dedent(body), str(tmp_path / "r"), str(part)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for part in range(1, 5)
     ]
+    assert {child.stdout.readline() for child in children} == {"ready\n"}
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
     created = {child.communicate(timeout=60)[0] for child in children}
-    assert created == {open_run(tmp_path / "r").manifest.created + "\n"}
-    assert len(open_run(tmp_path / "r").done()) == 4
+    run = open_run(tmp_path / "r")
+    assert created == {run.manifest.created + "\n"}
+    assert (len(run.done()), len(run.folders())) == (4, 4)
+    assert set(run.manifest.problems) == {f"problem {part}" for part in range(1, 5)}
 
 
 def test_kill_9_at_any_moment_loses_no_acknowledged_record_and_repeats_none(tmp_path):

@@ -1,3 +1,4 @@
+import json
 import os
 
 import pytest
@@ -181,3 +182,14 @@ def test_nor_does_a_folder_of_attachments_that_is_a_link(tmp_path, make_run, mak
     assert opened.attachments(record) == {}
     merged = merge([opened], "both", root=tmp_path)
     assert not [path for path in merged.folder.rglob("*") if path.name == "candidate.py"]
+
+
+@pytest.mark.parametrize("change", [{"verdict": {"kind": "splendid"}}, {"phases_s": "none"}, {"unknown": 1}])
+def test_a_line_that_is_a_record_in_part_hides_no_whole_one(tmp_path, make_run, make_record, change):
+    one = make_run("one", make_record("a.py"))
+    two = make_run("two", make_record("a.py", judged_at="2027"))
+    path = two.folder / "records.jsonl"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change) + "\n")
+    with pytest.raises(StoreError, match=r"two/records\.jsonl:1 is not a record"):
+        merge([one, two], "all", root=tmp_path)
+    assert not (tmp_path / "all").exists()
