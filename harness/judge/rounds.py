@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from harness.backends.reading import Reading
@@ -185,18 +186,9 @@ class Clock:
         written = self._write(side, order, self._base)
         subject, seed = side.subject, self._chance.getrandbits(62)
         self._device.evict()
-        seconds: list[float] = []
-        started = time.monotonic()
-        for call, slot in enumerate(order):
-            last = call == count - 1
-            side.sets.reveal([slot])
-            if not call:
-                if not subject.rests():
-                    return False
-                self._wake(side)
-            subject.round([slot], seed=seed, hold=last)
-            started, before = time.monotonic(), started
-            seconds += [started - before] if not last else []
+        self._wake(side)
+        subject.expect_steps(seed=seed)
+        seconds = self._steps(side, order, written, seed)
         settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
         if not settled:
             subject.survey([0])
@@ -205,6 +197,20 @@ class Clock:
         if settled and seconds:
             samples.round_s.append(median(seconds[1:] or seconds))
         return settled
+
+    def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seed: int) -> list[float]:
+        """Seconds of each call but the last, from the answer before to its own: what shows its contents is in them."""
+        ended = [time.monotonic()]
+        for call, slot in enumerate(order):
+            side.sets.reveal([slot])
+            try:
+                side.subject.step(slot, seed=seed, hold=call == len(order) - 1)
+            except LaidOutAnew:
+                if side is self._candidate:
+                    self._alike({0: written[call]})
+                    raise
+            ended.append(time.monotonic())
+        return [after - before for before, after in pairwise(ended[:-1])]
 
     def paused(self, candidate: Side, reference: Side) -> bool:
         """Whether the candidate's answers between rounds took longer than the reference's."""

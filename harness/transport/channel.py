@@ -65,6 +65,9 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._readable, self._writable = _poller(sock, select.POLLIN), _poller(sock, select.POLLOUT)
+        self._ahead = b""
+        """The beginning of the next frame, where that was read already."""
 
     @classmethod
     def from_descriptor(cls, descriptor: int) -> "Channel":
@@ -105,7 +108,7 @@ class Channel:
             try:
                 sent = socket.send_fds(self._sock, [rest], handed, flags) if handed else self._sock.send(rest, flags)
             except BlockingIOError:
-                self._wait(deadline, select.POLLOUT)
+                self._wait(deadline, self._writable)
                 continue
             except OSError as error:
                 raise Closed(f"the peer went away: {error.strerror}") from error
@@ -148,29 +151,53 @@ class Channel:
             raise
         return Frame(text, tuple(descriptors))
 
+    def receive_marked(
+        self, mark: bytes, size: int, *, deadline: float | None = None, spin_s: float = 0.0
+    ) -> bytes | None:
+        """The text of the next frame, if that begins with `mark`: None where it does not, and is left to be received.
+
+        A clock may wait for it: a text of `size` bytes takes few steps, and as many after its last byte whatever part
+        of it came before. Descriptors that it brings are closed. `spin_s` and what is raised are as of `receive_frame`.
+        """
+        until = time.monotonic() + spin_s
+        while time.monotonic() < until and not self._readable.poll(0):
+            pass
+        expected, arrived = _HEADER.pack(size, 0) + mark, b""
+        while expected.startswith(arrived[: len(expected)]):
+            self._wait(deadline, self._readable)
+            arrived += self._part(_HEADER.size + size - len(arrived))
+            if len(arrived) == _HEADER.size + size and arrived.startswith(expected):
+                return arrived[_HEADER.size :]
+        self._ahead = arrived
+        return self.receive_text(deadline=deadline).text if arrived.startswith(mark, _HEADER.size) else None
+
     def _read(self, size: int, deadline: float | None, descriptors: list[int] | None) -> bytes:
-        parts: list[bytes] = []
-        missing = size
+        parts, self._ahead = [self._ahead[:size]], self._ahead[size:]
+        missing = size - len(parts[0])
         while missing:
-            self._wait(deadline)
-            try:
-                if descriptors is None:
-                    part = self._sock.recv(min(missing, 1 << 20))
-                else:
-                    part, arrived, _, _ = socket.recv_fds(self._sock, missing, MAX_DESCRIPTORS)
-                    descriptors.extend(arrived)
-            except OSError as error:
-                raise Closed(f"the peer went away: {error.strerror}") from error
-            if not part:
-                raise Closed("the peer went away")
-            parts.append(part)
-            missing -= len(part)
+            self._wait(deadline, self._readable)
+            parts.append(self._part(min(missing, 1 << 20), descriptors))
+            missing -= len(parts[-1])
         return b"".join(parts)
+
+    def _part(self, most: int, descriptors: list[int] | None = None) -> bytes:
+        """Up to so many bytes, at least one. Descriptors that come along are added to a list, or closed."""
+        try:
+            if descriptors is None:
+                part = self._sock.recv(most)
+            else:
+                part, arrived, _, _ = socket.recv_fds(self._sock, most, MAX_DESCRIPTORS)
+                descriptors.extend(arrived)
+        except OSError as error:
+            raise Closed(f"the peer went away: {error.strerror}") from error
+        if not part:
+            raise Closed("the peer went away")
+        return part
 
     def is_quiet(self) -> bool:
         """Whether nothing has arrived that was not received yet; a peer that has gone counts as quiet."""
         try:
-            return not self._sock.recv(1, _PEEK)
+            return not (self._ahead or self._sock.recv(1, _PEEK))
         except BlockingIOError:
             return True
         except OSError:
@@ -188,11 +215,16 @@ class Channel:
             except OSError:
                 return  # the read that follows says what happened
 
-    def _wait(self, deadline: float | None, event: int = select.POLLIN) -> None:
+    def _wait(self, deadline: float | None, poller: "select.poll") -> None:
         if deadline is None:
             return
-        poller = select.poll()  # `select` takes no descriptor above 1023
-        poller.register(self._sock, event)
         remaining = deadline - time.monotonic()
         if remaining <= 0 or not poller.poll(remaining * 1000):
             raise Late("nothing was answered, or read, before the deadline")
+
+
+def _poller(sock: socket.socket, event: int) -> "select.poll":
+    """What waits for an event of a socket. `select` takes no descriptor above 1023."""
+    poller = select.poll()
+    poller.register(sock, event)
+    return poller
