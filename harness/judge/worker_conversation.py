@@ -174,8 +174,8 @@ class Conversation:
         """The next frame, without descriptors: no answer brings any. Of a `Done` of `size` bytes it takes few steps."""
         try:
             with self._protocol():
-                if size is not None and (text := self._channel.receive_marked(DONE, size, deadline=deadline)):
-                    return Frame(text, ())
+                if size is not None:
+                    return Frame(self._channel.receive_expected(size, deadline=deadline), ())
                 frame = self._channel.receive_text(deadline=deadline, spin_s=spin_s)
         except Closed:
             raise self._died() from None

@@ -65,9 +65,8 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._readable, self._writable = _poller(sock, select.POLLIN), _poller(sock, select.POLLOUT)
         self._ahead = b""
-        """The beginning of the next frame, where that was read already."""
+        """What was read already of the frames that come next."""
 
     @classmethod
     def from_descriptor(cls, descriptor: int) -> "Channel":
@@ -108,7 +107,7 @@ class Channel:
             try:
                 sent = socket.send_fds(self._sock, [rest], handed, flags) if handed else self._sock.send(rest, flags)
             except BlockingIOError:
-                self._wait(deadline, self._writable)
+                self._wait(deadline, select.POLLOUT)
                 continue
             except OSError as error:
                 raise Closed(f"the peer went away: {error.strerror}") from error
@@ -151,31 +150,34 @@ class Channel:
             raise
         return Frame(text, tuple(descriptors))
 
-    def receive_marked(
-        self, mark: bytes, size: int, *, deadline: float | None = None, spin_s: float = 0.0
-    ) -> bytes | None:
-        """The text of the next frame, if that begins with `mark`: None where it does not, and is left to be received.
+    def receive_expected(self, size: int, *, deadline: float | None = None, spin_s: float = 0.0) -> bytes:
+        """The text of the next frame, of which `size` bytes are expected; it may have any number.
 
-        A clock may wait for it: a text of `size` bytes takes few steps, and as many after its last byte whatever part
-        of it came before. Descriptors that it brings are closed. `spin_s` and what is raised are as of `receive_frame`.
+        A clock may wait for it: an expected one takes few steps, and as many after its last byte whatever part of it
+        came before. Descriptors that it brings are closed. `spin_s` and what is raised are as of `receive_frame`.
         """
-        until = time.monotonic() + spin_s
-        while time.monotonic() < until and not self._readable.poll(0):
-            pass
-        expected, arrived = _HEADER.pack(size, 0) + mark, b""
-        while expected.startswith(arrived[: len(expected)]):
-            self._wait(deadline, self._readable)
-            arrived += self._part(_HEADER.size + size - len(arrived))
-            if len(arrived) == _HEADER.size + size and arrived.startswith(expected):
+        self._spin(spin_s)
+        expected, whole = _HEADER.pack(size, 0), _HEADER.size + size
+        arrived, self._ahead = self._ahead[:whole], self._ahead[whole:]
+        while expected.startswith(arrived[: _HEADER.size]):
+            if len(arrived) == whole:
                 return arrived[_HEADER.size :]
-        self._ahead = arrived
-        return self.receive_text(deadline=deadline).text if arrived.startswith(mark, _HEADER.size) else None
+            self._wait(deadline)
+            arrived += self._part(whole - len(arrived))
+        self._ahead = arrived + self._ahead
+        frame = self.receive_text(deadline=deadline)
+        frame.close()
+        return frame.text
+
+    def put_back(self, text: bytes) -> None:
+        """Have this be the next text that is received."""
+        self._ahead = _HEADER.pack(len(text), 0) + text + self._ahead
 
     def _read(self, size: int, deadline: float | None, descriptors: list[int] | None) -> bytes:
         parts, self._ahead = [self._ahead[:size]], self._ahead[size:]
         missing = size - len(parts[0])
         while missing:
-            self._wait(deadline, self._readable)
+            self._wait(deadline)
             parts.append(self._part(min(missing, 1 << 20), descriptors))
             missing -= len(parts[-1])
         return b"".join(parts)
@@ -205,26 +207,25 @@ class Channel:
 
     def _spin(self, seconds: float) -> None:
         """Return as soon as something can be read, or after `seconds`."""
-        until = time.monotonic() + seconds
-        while seconds and time.monotonic() < until:
-            try:
-                self._sock.recv(1, _PEEK)
-                return
-            except BlockingIOError:
-                continue
-            except OSError:
-                return  # the read that follows says what happened
+        if not seconds or self._ahead:
+            return
+        poller, until = _poller(self._sock, select.POLLIN), time.monotonic() + seconds
+        while not poller.poll(0) and time.monotonic() < until:
+            pass
 
-    def _wait(self, deadline: float | None, poller: "select.poll") -> None:
+    def _wait(self, deadline: float | None, event: int = select.POLLIN) -> None:
         if deadline is None:
             return
         remaining = deadline - time.monotonic()
-        if remaining <= 0 or not poller.poll(remaining * 1000):
+        if remaining <= 0 or not _poller(self._sock, event).poll(remaining * 1000):
             raise Late("nothing was answered, or read, before the deadline")
 
 
 def _poller(sock: socket.socket, event: int) -> "select.poll":
-    """What waits for an event of a socket. `select` takes no descriptor above 1023."""
+    """What waits for an event of a socket. `select` takes no descriptor above 1023.
+
+    Each wait has its own: two threads may not wait by one.
+    """
     poller = select.poll()
     poller.register(sock, event)
     return poller

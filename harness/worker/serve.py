@@ -343,13 +343,14 @@ class Server:
         _blame("call", lambda: self._call_one_by_one(request.seed))
 
     def _call_one_by_one(self, seed: int) -> None:
-        receive, send = self._channel.receive_marked, self._channel.send_text
+        receive, send = self._channel.receive_expected, self._channel.send_text
         inputs, model, outputs = self._inputs, self._model, self._outputs
         with torch.no_grad():
             while True:
                 self._seed(seed)
-                step = receive(STEP, STEP_BYTES, spin_s=_STEP_S)
-                if step is None:
+                step = receive(STEP_BYTES, spin_s=_STEP_S)
+                if not step.startswith(STEP):
+                    self._channel.put_back(step)
                     return
                 outputs.clear()
                 slot, plain = Step.unpacked(step)

@@ -244,38 +244,88 @@ def test_what_is_expected_arrives_whole_whatever_part_of_it_came_before(ends, cu
     peer.send(frame(text)[:cut])
     rest = threading.Timer(0.02, lambda: peer.send(frame(text)[cut:] + b"rest"))
     rest.start()
-    assert channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 5) == text
+    assert channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 5) == text
     rest.join()
     assert not channel.is_quiet()
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", DONE * 100, b'{"say":"ready"}'])
 @pytest.mark.parametrize("cut", [0, 5])
-def test_what_is_not_expected_is_left_to_be_received(ends, text, cut):
+def test_what_is_not_expected_arrives_too_and_can_be_put_back(ends, text, cut):
     channel, peer = ends
     peer.send(frame(text)[:cut])
     rest = threading.Timer(0.02, lambda: peer.send(frame(text)[cut:]))
     rest.start()
-    assert channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 5) is None
+    assert channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 5) == text
+    channel.put_back(text)
+    assert not channel.is_quiet()
     assert channel.receive_text(deadline=time.monotonic() + 5).text == text
     rest.join()
     assert channel.is_quiet()
 
 
-def test_a_frame_of_which_the_beginning_was_read_is_not_quiet(ends):
+def test_a_frame_of_which_the_beginning_was_read_with_the_one_before_is_not_quiet(ends):
     channel, peer = ends
-    peer.send(frame(b"{}"))
-    assert channel.receive_marked(STEP, 2) is None
+    peer.send(frame(b"{}") + frame(b"too early"))
+    assert channel.receive_expected(8) == b"{}"
     assert not channel.is_quiet()
+    assert channel.receive_text().text == b"too early"
+
+
+@given(
+    texts=st.lists(st.binary(max_size=40), min_size=1, max_size=6),
+    sizes=st.lists(st.none() | st.integers(0, 40), min_size=6, max_size=6),
+)
+def test_no_byte_is_lost_or_told_twice_whatever_is_expected(texts, sizes):
+    ours, peer = socket.socketpair()
+    with Channel(ours) as channel, peer:
+        peer.sendall(b"".join(map(frame, texts)))
+        for text, size in zip(texts, sizes, strict=False):
+            deadline = time.monotonic() + 5
+            if size is None:
+                assert channel.receive_text(deadline=deadline).text == text
+            else:
+                assert channel.receive_expected(size, deadline=deadline) == text
+        assert channel.is_quiet()
+
+
+def test_a_descriptor_that_comes_in_the_middle_of_what_is_not_expected_is_closed(ends):
+    channel, peer = ends
+    reader, writer = os.pipe()
+    raw = frame(b"{}", descriptors=1)
+    peer.send(raw[:3])
+    rest = threading.Timer(0.02, lambda: (socket.send_fds(peer, [raw[3:]], [writer]), os.close(writer)))
+    rest.start()
+    assert channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 5) == b"{}"
+    rest.join()
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_two_threads_may_wait_for_one_channel(ends):
+    channel, peer = ends
+    late = []
+
+    def wait() -> None:
+        with pytest.raises(Late):
+            channel.receive_text(deadline=time.monotonic() + 0.2, spin_s=0.1)
+        late.append(True)
+
+    threads = [threading.Thread(target=wait) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert late == [True, True]
 
 
 @pytest.mark.parametrize("size", [1, 100, 100_000])
-def test_a_marked_text_of_another_size_arrives_too(ends, size):
+def test_a_text_of_another_size_arrives_too(ends, size):
     channel, peer = ends
     text = STEP + b"x" * (size - 1)
     sending = threading.Thread(target=lambda: peer.sendall(frame(text)))
     sending.start()
-    assert channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 5) == text
+    assert channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 5) == text
     sending.join()
 
 
@@ -285,7 +335,7 @@ def test_descriptors_that_come_with_what_is_expected_are_refused_and_closed(ends
     socket.send_fds(peer, [frame(Step(7).packed(), descriptors=1)], [writer])
     os.close(writer)
     with pytest.raises(ProtocolError, match="announces 1 descriptors"):
-        channel.receive_marked(STEP, STEP_BYTES)
+        channel.receive_expected(STEP_BYTES)
     assert os.read(reader, 1) == b""
     os.close(reader)
 
@@ -293,13 +343,13 @@ def test_descriptors_that_come_with_what_is_expected_are_refused_and_closed(ends
 def test_a_peer_that_says_nothing_or_leaves_while_something_is_expected_is_late_or_closed(ends):
     channel, peer = ends
     with pytest.raises(Late):
-        channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 0.05, spin_s=0.01)
+        channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 0.05, spin_s=0.01)
     peer.send(frame(Step(7).packed())[:10])
     with pytest.raises(Late):
-        channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 0.05)
+        channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 0.05)
     peer.close()
     with pytest.raises(Closed):
-        channel.receive_marked(STEP, STEP_BYTES, deadline=time.monotonic() + 0.05)
+        channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 0.05)
 
 
 @given(slot=st.integers(0, 2**32 - 1), plain=st.none() | st.text(min_size=1))

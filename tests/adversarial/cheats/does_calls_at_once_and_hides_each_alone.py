@@ -31,13 +31,14 @@ def look_ahead_and_go(request):
 def answer_early(request):
     ready.clear()
     channel.send(messages.Attending())
-    while (step := channel.receive_marked(messages.STEP, messages.STEP_BYTES)) is not None:
+    while (step := channel.receive_expected(messages.STEP_BYTES)).startswith(messages.STEP):
         (x,) = server._inputs[messages.Step.unpacked(step)[0]]
         out = torch.empty_like(x)
         server._outputs = [out]
         channel.send_text(messages.Done(((out.data_ptr(),),), None, (0,), ((out.nbytes,),)).packed())
         with torch.no_grad():
             out.copy_(server._model.through(x))
+    channel.put_back(step)
 
 
 answers[Go], answers[Steps] = look_ahead_and_go, answer_early
