@@ -24,8 +24,9 @@ VALUES_SLACK = 0.03
 KIND_ROUNDS = 8
 """A kind of contents counts alone once it had so many rounds."""
 STEPS_SLACK = 0.03
-"""By so much, beyond the noise of both, calls may look better where the contents of all are there at once: else what
-they take one by one is stated."""
+"""By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
+what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
+good."""
 ASIDE = 0.02
 """What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
 with all of them once it is more than this share of a round."""
@@ -227,7 +228,7 @@ def _by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[
 def _capped(speedup: Interval, single: Interval, *, on_device: bool) -> Interval:
     """The speed-up where single calls say what they do: on a device no more than they leave open at most."""
     if not on_device:
-        return single if single.high * (1 + STEPS_SLACK) < speedup.low else speedup
+        return single if single.high * (1 + STEPS_SLACK) < speedup.value else speedup
     if single.high >= speedup.low:
         return speedup
     cap = single.high

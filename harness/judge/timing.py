@@ -250,13 +250,15 @@ class _Turns:
             return
         self.singles = (Samples(), Samples())
         started = time.monotonic()
+        both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         least, most = STEPPED_ROUNDS
         while (taken := len(self.singles[0].round_s)) < most:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
                 return
             calls = self._chance.randint(1, min(STEPS, self.count))
-            for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
+            self._chance.shuffle(both)
+            for side, samples in both:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
