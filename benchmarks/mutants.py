@@ -56,12 +56,10 @@ MUTANTS = (
            "        seconds = time.monotonic() - started\n        subject.settle()\n",
            "        seconds = time.monotonic() - started\n", "tests/judge/test_timing.py"),
     Mutant("of calls shown one by one the candidate's come first", "judge/timing.py",
-           "            self._chance.shuffle(both)\n            for side, samples in both:\n                self._turn_to(side)\n"
-           "                if self._tight:\n                    self._clock.single(side, None, look=True)  # which asks for the "
-           "memory anew\n                self._clock.stepped",
-           "            for side, samples in both:\n                self._turn_to(side)\n"
-           "                if self._tight:\n                    self._clock.single(side, None, look=True)  # which asks for the "
-           "memory anew\n                self._clock.stepped", "tests/judge/test_timing.py"),
+           "            self._chance.shuffle(both)\n            for side, samples in both:\n",
+           "            for side, samples in both:\n", "tests/judge/test_timing.py"),
+    Mutant("what is made ready for calls shown one by one does not count", "judge/round_figures.py",
+           "mine = mine.and_each(_ahead(mine, theirs))", "pass", "tests/judge/test_timing.py"),
     Mutant("calls shown one by one do not count where rounds scatter", "judge/round_figures.py",
            "single.high * (1 + STEPS_SLACK) < speedup.value", "single.high * (1 + STEPS_SLACK) < speedup.low",
            "tests/judge/test_timing.py"),

@@ -558,6 +558,30 @@ def test_calls_one_by_one_count_however_far_the_rounds_of_a_host_scatter():
     assert timing_of(mine, theirs, 0.0, 100, singles).speedup.value == pytest.approx(1 / 0.78)
 
 
+@pytest.mark.parametrize("when", ["before the first", "in the first", "after the last"])
+def test_what_is_made_ready_for_calls_shown_one_by_one_counts_with_them(when):
+    def change(candidate, reference):
+        def expect_steps(*, seed):
+            candidate.clock.now += ready_s if when == "before the first" else 0.0
+            candidate.is_first = True
+
+        def step(slot, *, seed, hold=False):
+            candidate.clock.now += ready_s if when == "in the first" and candidate.is_first else 0.0
+            candidate.is_first = False
+            candidate.round([slot], seed=seed, hold=hold)
+
+        ready_s = 48 * 2e-5
+        candidate.call_s, reference.call_s = 2e-5, 4e-5
+        candidate.expect_steps, candidate.step = expect_steps, step
+        candidate.is_first = None  # no call is shown alone yet
+        if when == "after the last":
+            candidate.aside_s = lambda: 0.0 if candidate.is_first is None else ready_s
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 1.9
+    assert measured.timing.speedup.value < 1.05
+
+
 def test_of_calls_shown_one_by_one_either_side_may_be_the_first():
     turns = []
 

@@ -303,7 +303,7 @@ def test_a_descriptor_that_comes_in_the_middle_of_what_is_not_expected_is_closed
 
 
 def test_two_threads_may_wait_for_one_channel(ends):
-    channel, peer = ends
+    channel, _ = ends
     late = []
 
     def wait() -> None:
