@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from harness.backends.reading import Reading
@@ -170,41 +171,57 @@ class Clock:
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
 
-    def stepped(self, side: Side, samples: Samples, calls: int) -> None:
+    def stepped(self, side: Side, samples: Samples, calls: int, *, most: int) -> None:
         """A round on a host in which contents are shown call by call, each once the call before is done.
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
-        without the last. That one is held and verified; how many `calls` there are the side does not know before. Of a
-        single call nothing is taken down: it is there because the first of several could else never be the last.
+        without the last. That one is held and verified; how many `calls` there are, of at most `most`, the side does
+        not know before. Of a single call nothing is taken down: it is there because the first of several could else
+        never be the last.
+
+        As work besides counts what it takes until the first is done, too, beyond a usual one, and all of it for each
+        call that it can have been done for: half of the most, because less moves no median.
         """
-        while not self._stepped(side, samples, calls):
+        while not self._stepped(side, samples, calls, (most + 1) // 2):
             pass
 
-    def _stepped(self, side: Side, samples: Samples, count: int) -> bool:
+    def _stepped(self, side: Side, samples: Samples, count: int, served: int) -> bool:
         order = self._order(side)[:count]
         written = self._write(side, order, self._base)
         subject, seed = side.subject, self._chance.getrandbits(62)
         self._device.evict()
-        seconds: list[float] = []
+        subject.aside_s()
         started = time.monotonic()
-        for call, slot in enumerate(order):
-            last = call == count - 1
-            side.sets.reveal([slot])
-            if not call:
-                if not subject.rests():
-                    return False
-                self._wake(side)
-            subject.round([slot], seed=seed, hold=last)
-            started, before = time.monotonic(), started
-            seconds += [started - before] if not last else []
+        self._wake(side)
+        subject.expect_steps(seed=seed)
+        ended = self._steps(side, order, written, seed)
         settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
         if not settled:
             subject.survey([0])
         subject.release()
         subject.freeze()
-        if settled and seconds:
-            samples.round_s.append(median(seconds[1:] or seconds))
+        if settled and count > 1:
+            seconds = [after - before for before, after in pairwise(ended[:-1])]
+            usual_s = median(seconds[1:] or seconds)
+            samples.round_s.append(usual_s)
+            samples.aside_s.append((subject.aside_s() + ended[1] - started - usual_s) / served)
         return settled
+
+    def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seed: int) -> list[float]:
+        """When each call was answered, and before, when the first was about to be shown: what shows the contents of one
+        lies between the answer before and its own.
+        """
+        ended = [time.monotonic()]
+        for call, slot in enumerate(order):
+            side.sets.reveal([slot])
+            try:
+                side.subject.step(slot, seed=seed, hold=call == len(order) - 1)
+            except LaidOutAnew:
+                if side is self._candidate:
+                    self._alike({0: written[call]})
+                    raise
+            ended.append(time.monotonic())
+        return ended
 
     def paused(self, candidate: Side, reference: Side) -> bool:
         """Whether the candidate's answers between rounds took longer than the reference's."""

@@ -132,6 +132,15 @@ class Subject(Protocol):
         many calls.
         """
 
+    def expect_steps(self, *, seed: int) -> None:
+        """Be ready for calls that come one by one on a host (`step`), however many those are."""
+
+    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
+        """Call the model on one slot, as `round` does on several, under the seed that `expect_steps` named.
+
+        Raises LaidOutAnew where its output has another number of tensors than was described last.
+        """
+
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:
         """Of large outputs of these calls of the next round keep these elements as well: flat indices, by tensor."""
 

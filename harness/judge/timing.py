@@ -250,17 +250,19 @@ class _Turns:
             return
         self.singles = (Samples(), Samples())
         started = time.monotonic()
-        least, most = STEPPED_ROUNDS
+        both = list(zip((self._candidate, self._reference), self.singles, strict=True))
+        (least, most), most_calls = STEPPED_ROUNDS, min(STEPS, self.count)
         while (taken := len(self.singles[0].round_s)) < most:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
                 return
-            calls = self._chance.randint(1, min(STEPS, self.count))
-            for side, samples in zip((self._candidate, self._reference), self.singles, strict=True):
+            calls = self._chance.randint(1, most_calls)
+            self._chance.shuffle(both)
+            for side, samples in both:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                self._clock.stepped(side, samples, calls)
+                self._clock.stepped(side, samples, calls, most=most_calls)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, singles)

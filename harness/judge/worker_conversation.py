@@ -15,7 +15,7 @@ from harness.schema.verdict import Reason
 from harness.transport import Channel, Closed, Frame, Late
 from harness.transport.channel import parsed
 from harness.transport.memory import may_read_process, sealed_copy
-from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready
+from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready, Step
 
 M = TypeVar("M", bound=Frozen)
 BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
@@ -87,7 +87,7 @@ class Conversation:
         said = str(getattr(request, "say", ""))
         during = f"{said}: {why}" if why else said
         deadline = time.monotonic() + seconds
-        self._send(request, descriptors, deadline, seconds, during)
+        self._send(_text_of(request), descriptors, deadline, seconds, during)
         return self._answer(kind, deadline, seconds, during)
 
     def ask_round(
@@ -104,26 +104,52 @@ class Conversation:
 
         `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
         """
+        during = f"go: {why}" if why else "go"
+        deadline = self._begin(_text_of(request), descriptors, seconds, during)
+        return self._done(len(request.slots), deadline, seconds, during, stop, spin_s=spin_s)
+
+    def ask_step(
+        self, request: Step, *, tensors: int, seconds: float, why: str = "", stop: Callable[[], None] = lambda: None
+    ) -> Done:
+        """The same of one of the calls that come after `Steps`. Its output is expected to have so many `tensors`."""
+        during = f"step: {why}" if why else "step"
+        deadline = self._begin(request.packed(), (), seconds, during)
+        return self._done(1, deadline, seconds, during, stop, size=Done.size_of(1, tensors))
+
+    def _begin(self, text: bytes, descriptors: Sequence[int], seconds: float, during: str) -> float:
+        """Have a worker that has said nothing since do what a clock sees; the deadline for its answer."""
         if not self._channel.is_quiet():
             raise SubjectFailed("protocol", "said something before it was asked", self._end().log)
-        during = f"go: {why}" if why else "go"
-        self._send(request, descriptors, time.monotonic() + seconds, seconds, during)
-        deadline = time.monotonic() + seconds
+        self._send(text, descriptors, time.monotonic() + seconds, seconds, during)
+        return time.monotonic() + seconds
+
+    def _done(
+        self,
+        calls: int,
+        deadline: float,
+        seconds: float,
+        during: str,
+        stop: Callable[[], None],
+        *,
+        spin_s: float = 0.0,
+        size: int | None = None,
+    ) -> Done:
+        """The `Done` of so many calls, which is expected to have `size` bytes, where that is known."""
         while True:
-            frame = self._frame(deadline, seconds, during, spin_s)
+            frame = self._frame(deadline, seconds, during, spin_s, size)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
-                    return Done.unpacked(frame.text, len(request.slots))
+                    return Done.unpacked(frame.text, calls)
             message = self._message(frame)
             if not isinstance(message, Build):
-                raise SubjectFailed("protocol", f"answered {message.say!r} while go", self._end().log)
+                raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
             deadline = self._answer_build(message, deadline, seconds, during)
 
-    def _send(self, message: Frozen, descriptors: Sequence[int], deadline: float, seconds: float, during: str) -> None:
+    def _send(self, text: bytes, descriptors: Sequence[int], deadline: float, seconds: float, during: str) -> None:
         """Hand over a message, which the worker has to read in its own time: else it ends there."""
         try:
-            self._channel.send(message, descriptors, deadline=deadline)
+            self._channel.send_text(text, descriptors, deadline=deadline)
         except Closed:
             raise self._died() from None
         except Late:
@@ -142,10 +168,14 @@ class Conversation:
                 raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
             return message
 
-    def _frame(self, deadline: float, seconds: float, during: str, spin_s: float = 0.0) -> Frame:
-        """The next frame, without descriptors: no answer brings any."""
+    def _frame(
+        self, deadline: float, seconds: float, during: str, spin_s: float = 0.0, size: int | None = None
+    ) -> Frame:
+        """The next frame, without descriptors: no answer brings any. Of a `Done` of `size` bytes it takes few steps."""
         try:
             with self._protocol():
+                if size is not None:
+                    return Frame(self._channel.receive_expected(size, deadline=deadline), ())
                 frame = self._channel.receive_text(deadline=deadline, spin_s=spin_s)
         except Closed:
             raise self._died() from None
@@ -203,7 +233,7 @@ class Conversation:
             took_s = time.monotonic() - started
             self._builds_s += min(took_s, outcome.seconds)  # not what others' builds kept it waiting for
             built = Built(artifact=outcome) if isinstance(outcome, Artifact) else Built(failure=outcome)
-            self._send(built, copies, deadline + took_s, seconds, during)
+            self._send(_text_of(built), copies, deadline + took_s, seconds, during)
         return deadline + took_s
 
     def _raised(self, message: Raised) -> SubjectFailed:
@@ -245,6 +275,10 @@ def _death(ended: Exit) -> tuple[Reason, str]:
     if ended.signal is not None:
         return "crash", f"the worker died of signal {ended.signal}"
     return "exit", f"the process left with status {ended.code} instead of answering"
+
+
+def _text_of(message: Frozen) -> bytes:
+    return message.model_dump_json().encode()
 
 
 def _first_line(text: str) -> str:

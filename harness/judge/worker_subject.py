@@ -15,9 +15,10 @@ import torch
 from harness.backends.hardware import Hardware
 from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
+from harness.judge.failure import LaidOutAnew
 from harness.judge.held_worker import HeldWorker
 from harness.judge.inputs import InputSets
-from harness.judge.kept_outputs import KeptOutputs
+from harness.judge.kept_outputs import KeptOutputs, LookedFor
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import OutputLayouts
 from harness.judge.output_memory import OutputMemory
@@ -40,6 +41,8 @@ from harness.transport.worker_messages import (
     Order,
     Release,
     Released,
+    Step,
+    Steps,
     Taken,
     TakeWeights,
     Traced,
@@ -186,27 +189,53 @@ class WorkerSubject:
         order: Order | None = None,
         spin_ms: float | None = None,
     ) -> Round:
-        self._opened.unmark()
-        self._inputs.round_begins()
-        self._held.round_begins()
-        looked_for = self._kept.round_begins()
-        self._layouts.overwritten_as({})
+        looked_for = self._round_begins()
         request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._inputs.plain_of(slots), spin_ms=spin_ms)
         gathers = hold and self._apart and self._inputs.copied_arena is None
         started = time.monotonic()
+        seconds, why = self._deadline_of(len(slots))
         stop = self._held.halt if hold else lambda: None
-        seconds, why = self._call_s, ""
-        if self._deadlines is not None:
-            deadline = self._deadlines.of_round(len(slots), first=not self._was_called)
-            seconds, why = deadline.seconds, deadline.why
-        self._done = self._talk.ask_round(request, seconds=seconds, why=why, spin_s=self._spin_s, stop=stop)
+        self._done = done = self._talk.ask_round(request, seconds=seconds, why=why, spin_s=self._spin_s, stop=stop)
         self._was_called = True
         if gathers:
-            self._kept.gather(self._done, looked_for)
+            self._kept.gather(done, looked_for)
         took_s = time.monotonic() - started
-        device_ms = self._done.device_ms if self._apart else None
+        device_ms = done.device_ms if self._apart else None
         worked_s = self._held.worked_s if hold else None
         return Round(took_s, len(slots), device_ms, self._kept.gathered, worked_s)
+
+    def _round_begins(self) -> LookedFor:
+        self._opened.unmark()
+        self._inputs.round_begins()
+        self._held.round_begins()
+        self._layouts.overwritten_as({})
+        return self._kept.round_begins()
+
+    def _deadline_of(self, calls: int) -> tuple[float, str]:
+        """How long so many calls may take, and why."""
+        if self._deadlines is None:
+            return self._call_s, ""
+        deadline = self._deadlines.of_round(calls, first=not self._was_called)
+        return deadline.seconds, deadline.why
+
+    def expect_steps(self, *, seed: int) -> None:
+        self._opened.unmark()
+        if self._inputs.copied_arena is None:
+            seconds, why = self._deadline_of(1)
+            self._talk.ask(Steps(seed=seed), Attending, seconds=seconds, why=why)
+
+    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
+        if self._inputs.copied_arena is not None:  # it takes a message to have contents copied
+            self.round([slot], seed=seed, hold=hold)
+            return
+        self._round_begins()
+        seconds, why = self._deadline_of(1)
+        stop = self._held.halt if hold else lambda: None
+        tensors = len(self._layouts.newest)
+        request = Step(slot, self._inputs.plain_of([slot]))
+        self._done = self._talk.ask_step(request, tensors=tensors, seconds=seconds, why=why, stop=stop)
+        if len(self._done.addresses[0]) != tensors:
+            raise LaidOutAnew("named another number of outputs than it had described before")
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)

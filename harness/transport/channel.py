@@ -65,6 +65,8 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._ahead = b""
+        """What was read already of the frames that come next."""
 
     @classmethod
     def from_descriptor(cls, descriptor: int) -> "Channel":
@@ -148,29 +150,56 @@ class Channel:
             raise
         return Frame(text, tuple(descriptors))
 
+    def receive_expected(self, size: int, *, deadline: float | None = None, spin_s: float = 0.0) -> bytes:
+        """The text of the next frame, of which `size` bytes are expected; it may have any number.
+
+        A clock may wait for it: an expected one takes few steps, and as many after its last byte whatever part of it
+        came before. Descriptors that it brings are closed. `spin_s` and what is raised are as of `receive_frame`.
+        """
+        self._spin(spin_s)
+        expected, whole = _HEADER.pack(size, 0), _HEADER.size + size
+        arrived, self._ahead = self._ahead[:whole], self._ahead[whole:]
+        while expected.startswith(arrived[: _HEADER.size]):
+            if len(arrived) == whole:
+                return arrived[_HEADER.size :]
+            self._wait(deadline)
+            arrived += self._part(whole - len(arrived))
+        self._ahead = arrived + self._ahead
+        frame = self.receive_text(deadline=deadline)
+        frame.close()
+        return frame.text
+
+    def put_back(self, text: bytes) -> None:
+        """Have this be the next text that is received."""
+        self._ahead = _HEADER.pack(len(text), 0) + text + self._ahead
+
     def _read(self, size: int, deadline: float | None, descriptors: list[int] | None) -> bytes:
-        parts: list[bytes] = []
-        missing = size
+        parts, self._ahead = [self._ahead[:size]], self._ahead[size:]
+        missing = size - len(parts[0])
         while missing:
             self._wait(deadline)
-            try:
-                if descriptors is None:
-                    part = self._sock.recv(min(missing, 1 << 20))
-                else:
-                    part, arrived, _, _ = socket.recv_fds(self._sock, missing, MAX_DESCRIPTORS)
-                    descriptors.extend(arrived)
-            except OSError as error:
-                raise Closed(f"the peer went away: {error.strerror}") from error
-            if not part:
-                raise Closed("the peer went away")
-            parts.append(part)
-            missing -= len(part)
+            parts.append(self._part(min(missing, 1 << 20), descriptors))
+            missing -= len(parts[-1])
         return b"".join(parts)
+
+    def _part(self, most: int, descriptors: list[int] | None = None) -> bytes:
+        """Up to so many bytes, at least one. Descriptors that come along are added to a list, or closed."""
+        try:
+            if descriptors is None:
+                part = self._sock.recv(most)
+            else:
+                part, arrived, _, _ = socket.recv_fds(self._sock, most, MAX_DESCRIPTORS)
+                descriptors.extend(arrived)
+        except OSError as error:
+            raise Closed(f"the peer went away: {error.strerror}") from error
+        if not part:
+            raise Closed("the peer went away")
+        return part
 
     def is_quiet(self) -> bool:
         """Whether nothing has arrived that was not received yet; a peer that has gone counts as quiet."""
         try:
-            return not self._sock.recv(1, _PEEK)
+            return not (self._ahead or self._sock.recv(1, _PEEK))
         except BlockingIOError:
             return True
         except OSError:
@@ -178,21 +207,25 @@ class Channel:
 
     def _spin(self, seconds: float) -> None:
         """Return as soon as something can be read, or after `seconds`."""
-        until = time.monotonic() + seconds
-        while seconds and time.monotonic() < until:
-            try:
-                self._sock.recv(1, _PEEK)
-                return
-            except BlockingIOError:
-                continue
-            except OSError:
-                return  # the read that follows says what happened
+        if not seconds or self._ahead:
+            return
+        poller, until = _poller(self._sock, select.POLLIN), time.monotonic() + seconds
+        while not poller.poll(0) and time.monotonic() < until:
+            pass
 
     def _wait(self, deadline: float | None, event: int = select.POLLIN) -> None:
         if deadline is None:
             return
-        poller = select.poll()  # `select` takes no descriptor above 1023
-        poller.register(self._sock, event)
         remaining = deadline - time.monotonic()
-        if remaining <= 0 or not poller.poll(remaining * 1000):
+        if remaining <= 0 or not _poller(self._sock, event).poll(remaining * 1000):
             raise Late("nothing was answered, or read, before the deadline")
+
+
+def _poller(sock: socket.socket, event: int) -> "select.poll":
+    """What waits for an event of a socket. `select` takes no descriptor above 1023.
+
+    Each wait has its own: two threads may not wait by one.
+    """
+    poller = select.poll()
+    poller.register(sock, event)
+    return poller

@@ -137,6 +137,44 @@ class Go(Frozen):
     spin_ms: float | None = None
 
 
+class Steps(Frozen):
+    """Calls come one by one on a host: be ready for them, as far as that can be. Answer: `Attending`.
+
+    Each comes as a `Step` once its contents are there, is seeded alike, and answered by a `Done` of that call alone, or
+    by `Raised`. How many come nothing tells: the next other request ends them, and asks of the outputs of the last.
+    """
+
+    say: Literal["steps"] = "steps"
+    seed: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """Call the model on a slot. `plain` is as in `Go`, of this call alone.
+
+    It crosses the wire in a binary form, because a call may take no longer than parsing would: the byte 0x02, the slot
+    (u32, little-endian), and `plain`, if any.
+    """
+
+    slot: int
+    plain: str | None = None
+
+    def packed(self) -> bytes:
+        return STEP + _SLOT.pack(self.slot) + (self.plain or "").encode()
+
+    @staticmethod
+    def unpacked(text: bytes) -> tuple[int, bytes]:
+        """The slot and the plain values; none where that is empty."""
+        return _SLOT.unpack_from(text, len(STEP))[0], text[STEP_BYTES:]
+
+
+STEP = b"\x02"
+"""The first byte of `Step`."""
+_SLOT = struct.Struct("<I")
+STEP_BYTES = len(STEP) + _SLOT.size
+"""Of a `Step` without plain values."""
+
+
 class Describe(Frozen):
     """Say what the outputs of these calls of the last round look like. Answer: `Described`."""
 
@@ -258,6 +296,12 @@ class Done:
         return DONE + struct.pack(f"<d{len(counts)}I{len(counts) + len(flat)}Q", device_ms, *counts, *plain, *flat)
 
     @staticmethod
+    def packed_alone(addresses: tuple[int, ...], extents: tuple[int, ...], plain: int) -> bytes:
+        """What `packed` makes of one call where there is no device, in few steps."""
+        tensors = len(addresses)
+        return struct.pack(f"<cdI{1 + 2 * tensors}Q", DONE, math.nan, tensors, plain, *addresses, *extents)
+
+    @staticmethod
     def size_of(calls: int, tensors: int) -> int:
         """Bytes of the form for so many calls of so many output tensors each."""
         return _DONE_HEAD + calls * (12 + 16 * tensors)
@@ -372,6 +416,7 @@ Request = Annotated[
     | Take
     | Attend
     | Go
+    | Steps
     | Describe
     | Release
     | Trace

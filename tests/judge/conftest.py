@@ -90,6 +90,12 @@ class FunctionSubject:
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))
 
+    def expect_steps(self, *, seed: int) -> None:
+        pass
+
+    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
+        self.round([slot], seed=seed, hold=hold)
+
     def look_for(self, calls: int) -> None:
         pass
 

@@ -4,7 +4,9 @@ import contextlib
 import fcntl
 import mmap
 import os
+import struct
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from harness.transport.worker_messages import (
     Ready,
     Release,
     Released,
+    Step,
 )
 
 LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False, visible={})
@@ -419,3 +422,74 @@ def test_a_round_is_stopped_before_anything_of_done_is_looked_at(stage):
         one.talk.ask_round(Go(slots=(0,), seed=0), seconds=5, stop=lambda: stopped.append(True))
     thread.join()
     assert stopped == [True]
+
+
+DONE_OF_ONE = Done(((64,),)).packed()
+
+
+def stepped(one, *sent: bytes, stop=lambda: None):
+    """Ask for one call of an output of one tensor, and have the worker send this once it was asked."""
+
+    def answer() -> None:
+        assert one.theirs.receive_text().text == Step(3).packed()
+        with contextlib.suppress(OSError):
+            for part in sent:
+                one.theirs._sock.sendall(part)
+                time.sleep(0.01)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        return one.talk.ask_step(Step(3), tensors=1, seconds=0.5, stop=stop)
+    finally:
+        thread.join()
+
+
+def framed(text: bytes) -> bytes:
+    return struct.pack("<II", len(text), 0) + text
+
+
+@pytest.mark.parametrize("cut", [0, 4, 8, 20])
+def test_a_step_is_stopped_once_the_last_byte_of_done_was_read(stage, cut):
+    one, stopped = stage(), []
+    done = stepped(one, framed(DONE_OF_ONE)[:cut], framed(DONE_OF_ONE)[cut:], stop=lambda: stopped.append(True))
+    assert (done.addresses, stopped) == (((64,),), [True])
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (b"", "timeout"),
+        (framed(DONE_OF_ONE)[:20], "timeout"),
+        (framed(DONE_OF_ONE + b"x"), "protocol"),
+        (framed(DONE_OF_ONE[:-1]), "protocol"),
+        (framed(DONE + b"x" * (len(DONE_OF_ONE) - 1)), "protocol"),
+        (framed(b""), "protocol"),
+        (framed(b'{"say":"released"}'), "protocol"),
+        (struct.pack("<II", 1 << 30, 0), "protocol"),
+    ],
+)
+def test_what_is_no_done_of_a_step_broke_the_protocol_or_is_late(stage, sent, reason):
+    one = stage()
+    with pytest.raises(SubjectFailed) as caught:
+        stepped(one, sent)
+    assert caught.value.reason == reason
+    assert one.worker.killed
+
+
+def test_a_step_is_not_answered_before_it_is_asked_or_twice(stage):
+    one = stage()
+    stepped(one, framed(DONE_OF_ONE) * 2)
+    with pytest.raises(SubjectFailed, match="before it was asked") as caught:
+        one.talk.ask_step(Step(3), tensors=1, seconds=0.5)
+    assert caught.value.reason == "protocol"
+
+
+def test_of_more_tensors_than_are_expected_a_step_tells_too(stage):
+    assert stepped(stage(), framed(Done(((64, 128),)).packed())).addresses == ((64, 128),)
+
+
+def test_what_a_step_raises_is_told(stage):
+    raised = Raised(during="call", kind="exception", type="ValueError", message="no", traceback="")
+    with pytest.raises(SubjectFailed, match="ValueError: no"):
+        stepped(stage(), framed(raised.model_dump_json().encode()))

@@ -20,13 +20,16 @@ from harness.judge.worker_conversation import Conversation
 from harness.judge.worker_subject import WorkerSubject
 from harness.sandbox import Exit, Freezer
 from harness.schema.build import BuildFailure, BuildRequest
-from harness.transport import Channel
+from harness.transport import Channel, Frame
+from harness.transport.channel import parsed
 from harness.transport.memory import HostArena, view
 from harness.transport.values import TensorValue, encode
 from harness.transport.worker_messages import (
     REQUEST,
+    STEP,
     Attach,
     Attached,
+    Attending,
     Built,
     Construct,
     Constructed,
@@ -40,6 +43,8 @@ from harness.transport.worker_messages import (
     Ready,
     Release,
     Released,
+    Step,
+    Steps,
 )
 
 CALLS = 2
@@ -105,13 +110,20 @@ class HonestWorker:
                 self._inputs = [view(raw, leaf, leaf.offset) for leaf in leaves]
                 return Prepared()
             case Go():
-                self.outputs = [torch.relu(self._inputs[slot]) for slot in request.slots]
-                addresses = tuple((output.data_ptr(),) for output in self.outputs)
-                return Done(addresses, extents=tuple((output.nbytes,) for output in self.outputs))
+                return self._called(request.slots)
+            case Steps():
+                return Attending()
+            case Step():
+                return self._called((request.slot,))
             case Describe():
                 return Described(outputs=tuple(encode(self.outputs[call], _described) for call in request.calls))
             case Release() | Detach():
                 return Released()
+
+    def _called(self, slots: Sequence[int]) -> Done:
+        self.outputs = [torch.relu(self._inputs[slot]) for slot in slots]
+        addresses = tuple((output.data_ptr(),) for output in self.outputs)
+        return Done(addresses, extents=tuple((output.nbytes,) for output in self.outputs))
 
     def close(self) -> None:
         self._inputs = []
@@ -152,12 +164,18 @@ def play(sock: socket.socket, change: Change, worker: HonestWorker) -> None:
                         return
                     _send(sock, sent)
                 number += 1
-                request, frame = channel.receive_frame(REQUEST)
+                request, frame = _next(channel)
                 if isinstance(request, Built):  # the answer to a build that `change` asked for
-                    request, frame = channel.receive_frame(REQUEST)
+                    request, frame = _next(channel)
                 answer = worker.answer(request, frame.descriptors)
         except (ProtocolError, OSError):
             return  # the judge has hung up
+
+
+def _next(channel: Channel) -> tuple[Any, Frame]:
+    frame = channel.receive_text()
+    step = frame.text.startswith(STEP)
+    return Step(Step.unpacked(frame.text)[0]) if step else parsed(frame, REQUEST), frame
 
 
 def _send(sock: socket.socket, sent: Sent | bytes) -> None:
@@ -212,9 +230,13 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
                 outcome.outputs = [value.clone() if isinstance(value, torch.Tensor) else value for value in found]
                 outcome.honest = [value.clone() for value in honest.outputs]
                 del found
+                subject.expect_steps(seed=1)
+                for slot in range(CALLS):
+                    subject.step(slot, seed=1)
+                subject.outputs([0])
                 subject.detach()
         except SubjectFailed as failed:
-            outcome.reason, outcome.detail = failed.reason, failed.detail
+            outcome.outputs, outcome.reason, outcome.detail = None, failed.reason, failed.detail
         finally:
             sets.close()
     honest.close()
@@ -235,6 +257,9 @@ class _Hasty:
 
     def ask_round(self, request: Any, *, descriptors: Sequence[int] = (), **_: Any) -> Any:
         return self._talk.ask_round(request, seconds=self._seconds, descriptors=descriptors)
+
+    def ask_step(self, request: Any, *, tensors: int, **_: Any) -> Any:
+        return self._talk.ask_step(request, tensors=tensors, seconds=self._seconds)
 
 
 @pytest.fixture

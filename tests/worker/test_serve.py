@@ -4,11 +4,28 @@ import gc
 import platform
 import subprocess
 import sys
+import threading
+import weakref
 
 import pytest
 import torch
 
-from harness.transport.worker_messages import Go, Release
+from harness.transport import Channel, Frame
+from harness.transport.channel import parsed
+from harness.transport.values import packed_plain
+from harness.transport.worker_messages import (
+    ANSWER,
+    DONE,
+    Attending,
+    Describe,
+    Done,
+    Go,
+    Raised,
+    Release,
+    Released,
+    Step,
+    Steps,
+)
 from harness.worker.serve import Server
 
 
@@ -52,3 +69,102 @@ print(sum(faults() for _ in range(5)))
 def test_outputs_of_a_round_lie_in_pages_that_are_there_already():
     done = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 15_000  # of 82,000: 64 outputs of 256 pages, five times
+
+
+@pytest.fixture
+def stepping():
+    """A worker of a model, at whose other end calls come one by one; asks, and gives the answer back."""
+    channel, theirs = Channel.pair()
+    server = Server(Channel(theirs))
+    serving = threading.Thread(target=server.run)
+
+    def start(model, inputs):
+        server._model, server._inputs = model, inputs
+        serving.start()
+        return lambda request: _asked(channel, request)
+
+    yield start
+    channel.close()
+    serving.join()
+    theirs.close()
+    gc.enable()
+
+
+def _asked(channel, request):
+    if not isinstance(request, Step):
+        channel.send(request)
+        return channel.receive(ANSWER)
+    channel.send_text(request.packed())
+    text = channel.receive_text().text
+    return Done.unpacked(text, 1) if text.startswith(DONE) else parsed(Frame(text, ()), ANSWER)
+
+
+def test_calls_come_one_by_one_and_the_outputs_of_the_last_are_described(stepping):
+    ask = stepping(lambda x: x + 1, [[torch.zeros(4)], [torch.ones(5)]])
+    assert ask(Steps(seed=1)) == Attending()
+    ask(Step(0))
+    done = ask(Step(1))
+    assert done.extents == ((20,),)
+    (described,) = ask(Describe(calls=(0,))).outputs
+    assert (described.offset, described.shape) == (done.addresses[0][0], (5,))
+    assert ask(Release()) == Released()
+    assert ask(Steps(seed=1)) == Attending()
+    assert ask(Step(0)).extents == ((16,),)
+
+
+def test_each_call_that_comes_alone_is_seeded_alike_and_without_gradients(stepping):
+    drawn = []
+
+    def model(x):
+        drawn.append((float(torch.rand(())), torch.is_grad_enabled(), gc.isenabled()))
+        return x
+
+    ask = stepping(model, [[torch.zeros(4)]])
+    ask(Steps(seed=7))
+    for _ in range(3):
+        ask(Step(0))
+    assert {*drawn} == {(float(torch.rand((), generator=torch.Generator().manual_seed(7))), False, False)}
+
+
+def test_the_output_of_a_call_is_let_go_before_the_next_call(stepping):
+    alive = []
+
+    class Output(list):
+        pass
+
+    def model(x):
+        alive.append(sum(one() is not None for one in made))
+        output = Output()
+        made.append(weakref.ref(output))
+        return output
+
+    made = []
+    ask = stepping(model, [[torch.zeros(4)]])
+    ask(Steps(seed=7))
+    for _ in range(3):
+        ask(Step(0))
+    assert alive == [0, 0, 0]
+
+
+def test_plain_values_come_with_the_call_that_they_are_of(stepping):
+    seen = []
+
+    def model(x, number):
+        seen.append(number)
+        return x
+
+    ask = stepping(model, [[torch.zeros(4), 1]])
+    ask(Steps(seed=7))
+    ask(Step(0))
+    ask(Step(0, packed_plain([[2]])))
+    ask(Step(0))
+    assert seen == [1, 2, 2]
+
+
+def test_what_a_call_raises_is_told_and_ends_the_others(stepping):
+    ask = stepping(lambda x: 1 / 0, [[torch.zeros(4)]])
+    ask(Steps(seed=7))
+    raised = ask(Step(0))
+    assert isinstance(raised, Raised)
+    assert (raised.during, raised.type) == ("call", "ZeroDivisionError")
+    assert ask(Release()) == Released()
