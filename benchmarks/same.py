@@ -13,6 +13,7 @@ compiled. Exits with 1 where slim takes what stock refuses, or where a call give
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -78,34 +79,46 @@ class Comparison:
         return sorted(self.slim - self.stock)
 
 
-def outcomes(
-    module: Path, label: str, calls: Iterable[str], start: Literal["fork", "forkserver"] = "fork"
-) -> list[str]:
-    """What every call gives or raises, told in a process of its own.
+Start = Literal["fork", "forkserver"]
+Job = tuple[Path, str, Sequence[str]]
+"""A module, the label that it was built under, and the calls of it."""
+
+
+def outcomes(module: Path, label: str, calls: Sequence[str], start: Start = "fork") -> list[str]:
+    """What every call gives or raises, told in a process of its own."""
+    return outcomes_of([(module, label, calls)], start)[0]
+
+
+def outcomes_of(jobs: Sequence[Job], start: Start = "fork") -> list[list[str]]:
+    """The same of several modules, one process for all of them as long as none ends it or leaves its device in error.
 
     Calls on a GPU need one from a `forkserver`: whoever forks must not have asked the driver anything before.
     """
     context: Any = multiprocessing.get_context(start)
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_call_all, args=(module, label, list(calls), sender))
-    process.start()
-    sender.close()
-    told: list[str] = []
-    try:
-        while True:
-            if not receiver.poll(CALL_S):
-                process.kill()
-            told.append(receiver.recv())
-    except EOFError:
-        process.join()
-    return told if process.exitcode == 0 else [*told, f"the process ended with {process.exitcode}"]
+    found: list[list[str]] = []
+    while len(found) < len(jobs):
+        left = jobs[len(found) :]
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_call_all, args=(left, sender))
+        process.start()
+        sender.close()
+        told: list[list[str]] = [[]]
+        try:
+            while True:
+                if not receiver.poll(CALL_S):
+                    process.kill()
+                word = receiver.recv()
+                told[-1:] = [[*told[-1], word]] if word is not None else [told[-1], []]
+        except EOFError:
+            process.join()
+        if process.exitcode != 0:
+            told[-1].append(f"the process ended with {process.exitcode}")
+        found += told if process.exitcode != 0 else told[:-1]
+    return found
 
 
-def _call_all(module: Path, label: str, calls: list[str], sender: Any) -> None:
-    import importlib.machinery
-    import importlib.util
-    import warnings
-
+def _call_all(jobs: Sequence[Job], sender: Any) -> None:
+    """Send a word for each call of each job, None behind those of a job. Whoever left a device in error is the last."""
     import numpy
     import torch
 
@@ -114,6 +127,25 @@ def _call_all(module: Path, label: str, calls: list[str], sender: Any) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
+    further = {"torch": torch, "numpy": numpy, "candidate": candidate}
+    for module, label, calls in jobs:
+        said = []
+        for said_of_it in _said(module, label, calls, further):
+            said.append(said_of_it)
+            sender.send(said_of_it)
+        sender.send(None)
+        if any("CUDA error" in one for one in said):
+            break
+    sender.close()
+    os._exit(0)
+
+
+def _said(module: Path, label: str, calls: Sequence[str], further: dict[str, Any]) -> Iterator[str]:
+    import importlib.machinery
+    import importlib.util
+    import warnings
+
+    torch = further["torch"]
     try:
         loader = importlib.machinery.ExtensionFileLoader(label, str(module))
         spec = importlib.util.spec_from_file_location(label, str(module), loader=loader)
@@ -121,18 +153,10 @@ def _call_all(module: Path, label: str, calls: list[str], sender: Any) -> None:
         loaded = importlib.util.module_from_spec(spec)
         loader.exec_module(loaded)
     except BaseException as error:  # noqa: BLE001 - whatever is raised is compared
-        sender.send(f"import: {told_error(error)}")
-        sender.close()
-        os._exit(0)
+        yield f"import: {told_error(error)}".replace(str(module.parent), "FOLDER")
+        return
     for call in calls:
-        names = {
-            **values(torch),
-            "torch": torch,
-            "numpy": numpy,
-            **vars(loaded),
-            "module": loaded,
-            "candidate": candidate,
-        }
+        names = {**values(torch), **further, **vars(loaded), "module": loaded}
         torch.manual_seed(0)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -142,9 +166,7 @@ def _call_all(module: Path, label: str, calls: list[str], sender: Any) -> None:
                 found = told_error(error)
         # Words of warnings, without the file and line that torch appends.
         words = [f" warns {one.category.__name__} {str(one.message).split(' (Triggered')[0]}" for one in warned]
-        sender.send((found + "".join(words)).replace(label, "LABEL"))
-    sender.close()
-    os._exit(0)
+        yield (found + "".join(words)).replace(label, "LABEL")
 
 
 def values(torch: Any) -> dict[str, Any]:
@@ -208,13 +230,19 @@ def compare(snippets: list[Snippet], stock: Side, slim: Side, processes: int, *,
         theirs = stock.modules(in_parts([s for s in tried if s.name in found.slim & found.stock], part), labels)
     both = [s for s in tried if s.name in modules and s.name in theirs]
     say("all are built")
-    run: Callable[[tuple[Path, Snippet]], list[str]] = lambda p: outcomes(p[0], labels[p[1].name], p[1].calls)  # noqa: E731
-    with ThreadPoolExecutor(processes) as pool:
-        ours = pool.map(run, [(modules[s.name], s) for s in both])
-        other = pool.map(run, [(theirs[s.name], s) for s in both])
+    at_once = CALLED_TOGETHER if slim.cuda else 1
+    run: Callable[[Job], list[str]] = lambda job: outcomes(*job)  # noqa: E731
+    with ThreadPoolExecutor(CALLS_AT_ONCE if slim.cuda else processes) as pool:
+        ours, other = (
+            itertools.chain.from_iterable(
+                pool.map(outcomes_of, [jobs[i : i + at_once] for i in range(0, len(jobs), at_once)])
+            )
+            for jobs in ([(built[s.name], labels[s.name], s.calls) for s in both] for built in (modules, theirs))
+        )
         for snippet, one, two in zip(both, ours, other, strict=True):
             found.calls += len(snippet.calls)
-            if one != two and ((crashed(one) and crashed(two)) or varies((modules[snippet.name], snippet), one, run)):
+            job = (modules[snippet.name], labels[snippet.name], snippet.calls)
+            if one != two and ((crashed(one) and crashed(two)) or varies(job, one, run)):
                 found.undefined.append(snippet.name)
             elif one != two:
                 pairs = (
@@ -230,9 +258,9 @@ def crashed(outcome: list[str]) -> bool:
     return bool(outcome) and outcome[-1].startswith("the process ended")
 
 
-def varies(module: tuple[Path, Snippet], outcome: list[str], run: Callable[[tuple[Path, Snippet]], list[str]]) -> bool:
+def varies(job: Job, outcome: list[str], run: Callable[[Job], list[str]]) -> bool:
     """Whether one side alone gives something else another time, as what reads memory that nobody wrote does."""
-    return any(run(module) != outcome for _ in range(2))
+    return any(run(job) != outcome for _ in range(2))
 
 
 def alone(snippets: list[Snippet], around: Surroundings, folder: Path, jobs: int) -> set[str]:
@@ -299,7 +327,9 @@ def compare_one_by_one(made: list[CudaMutant], around: Surroundings, folder: Pat
 BUILD_S = 280.0
 """What one build may take."""
 CALL_S, CALLS_AT_ONCE = 20.0, 4
-"""What one call may take; a mutated kernel may never end. On a GPU so many are called beside each other."""
+"""What one call may take; a mutated kernel may never end. On a GPU so many processes call beside each other."""
+CALLED_TOGETHER = 12
+"""On a GPU so many snippets are called by one process: beginning with a device takes longer than they do."""
 STARTED = time.monotonic()
 
 
