@@ -7,6 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,41 +21,65 @@ from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_an
 REPOSITORY = Path(__file__).resolve().parents[2]
 STRICTEST_ONLY = "test_freezer.py"
 """Stopping a process needs least where most is refused: run there alone, it shows the two other settings as well."""
+BESIDE = "contained"
+"""Runs beside the two others, which are of one user and would share its limits. All of them wait most of the time."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A pytest of the room in a setting, and the folder that it and its words have."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    @classmethod
+    def started(cls, setting: str, folder: Path) -> "Running":
+        """Raises SandboxError where no interpreter is there for the other user."""
+        python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
+        once = () if setting == "nobody-contained" else ("--ignore", str(Path(__file__).with_name(STRICTEST_ONLY)))
+        command = [python, "-m", "pytest", str(REPOSITORY / "tests" / "sandbox"), "--ignore", __file__, *once]
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TMPDIR": str(folder),
+            "HOME": str(folder),
+        }
+        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+            process = subprocess.Popen(
+                command_elsewhere(setting, [*command, "-p", "no:cacheprovider", "-rs"]),
+                cwd=REPOSITORY, env=environment, stdout=out, stderr=err,
+            )  # fmt: skip
+        return cls(process, folder)
+
+    def said(self, where: str) -> str:
+        return (self.folder / where).read_text()
+
+
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Running]:
+    with ExitStack() as closing:
+        folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="harness-test-", dir="/var/tmp")))
+        running = Running.started(BESIDE, folder)
+        closing.callback(running.process.wait)
+        closing.callback(running.process.kill)
+        yield running
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_the_room_s_tests_pass(setting: str, open_folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can become somebody else")
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv (util-linux) is not here")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv (util-linux) is not here")
+def test_the_room_s_tests_pass(setting: str, open_folder: Path, beside: Running) -> None:
     try:
-        python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
+        running = beside if setting == BESIDE else Running.started(setting, open_folder)
     except SandboxError as error:
         pytest.skip(str(error))
-    command = [
-        python,
-        "-m",
-        "pytest",
-        str(REPOSITORY / "tests" / "sandbox"),
-        "--ignore",
-        __file__,
-        *(("--ignore", str(Path(__file__).with_name(STRICTEST_ONLY))) if setting != "nobody-contained" else ()),
-        "-p",
-        "no:cacheprovider",
-    ]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TMPDIR": str(open_folder),
-        "HOME": str(open_folder),
-    }
-    run = subprocess.run(
-        command_elsewhere(setting, [*command, "-rs"]),
-        cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=200,
-    )  # fmt: skip
-    said = "\n".join(line for line in run.stdout.splitlines() if not line.startswith("SKIPPED"))
-    assert run.returncode == 0, said[-6000:] + run.stderr[-2000:]
-    assert ("no full tier" in run.stdout) != SETTINGS[setting].namespaces
+    try:
+        status = running.process.wait(timeout=200)
+    finally:
+        running.process.kill()
+    said = running.said("stdout")
+    told = "\n".join(line for line in said.splitlines() if not line.startswith("SKIPPED"))
+    assert status == 0, told[-6000:] + running.said("stderr")[-2000:]
+    assert ("no full tier" in said) != SETTINGS[setting].namespaces
