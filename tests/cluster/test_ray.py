@@ -74,7 +74,7 @@ def kept(run: Path) -> int:
 
 
 def test_a_batch_outlives_an_actor_a_raylet_and_its_driver(tmp_path, generations):
-    count, run = 60, tmp_path / "run"
+    count, run = 240, tmp_path / "run"  # more than are judged until the late node is there
     answers = generations(count)
     with loopback_cluster("head", "second") as cluster:
         driver = command("batch", answers, "--run", run, cluster=cluster, tmp_path=tmp_path)
@@ -89,7 +89,8 @@ def test_a_batch_outlives_an_actor_a_raylet_and_its_driver(tmp_path, generations
             cluster.kill("second", ACTOR)
             judges_on(6)
             cluster.start("late")
-            soon(lambda: cluster.processes("late", ACTOR), 200)
+            soon(lambda: cluster.processes("late", ACTOR) or driver.poll() is not None, 200)
+            assert driver.poll() is None, said(tmp_path)
             cluster.kill("second", "/raylet ")
             judges_on(6)
             driver.kill()
