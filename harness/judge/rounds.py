@@ -176,25 +176,25 @@ class Clock:
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
         without the last. That one is held and verified; how many `calls` there are, of at most `most`, the side does
-        not know before. Of a single call nothing is taken down: it is there because the first of several could else
-        never be the last.
+        not know before. So contents of the most are written: how long a side was stopped would else tell. Of a single
+        call nothing is taken down: it is there because the first of several could else never be the last.
 
         As work besides counts what it takes until the first is done, too, beyond a usual one, and all of it for each
         call that it can have been done for: half of the most, because less moves no median.
         """
-        while not self._stepped(side, samples, calls, (most + 1) // 2):
+        while not self._stepped(side, samples, calls, most):
             pass
 
-    def _stepped(self, side: Side, samples: Samples, count: int, served: int) -> bool:
-        order = self._order(side)[:count]
-        written = self._write(side, order, self._base)
+    def _stepped(self, side: Side, samples: Samples, count: int, most: int) -> bool:
+        order = self._order(side)[:most]
+        written = self._write(side, order, self._base)[:count]
         subject, seed = side.subject, self._chance.getrandbits(62)
         self._device.evict()
         subject.aside_s()
         started = time.monotonic()
         self._wake(side)
         subject.expect_steps(seed=seed)
-        ended = self._steps(side, order, written, seed)
+        ended = self._steps(side, order[:count], written, seed)
         settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
         if not settled:
             subject.survey([0])
@@ -204,7 +204,7 @@ class Clock:
             seconds = [after - before for before, after in pairwise(ended[:-1])]
             usual_s = median(seconds[1:] or seconds)
             samples.round_s.append(usual_s)
-            samples.aside_s.append((subject.aside_s() + ended[1] - started - usual_s) / served)
+            samples.aside_s.append((subject.aside_s() + ended[1] - started - usual_s) / ((most + 1) // 2))
         return settled
 
     def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seed: int) -> list[float]:

@@ -252,16 +252,16 @@ class _Turns:
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         (least, most), most_calls = STEPPED_ROUNDS, min(STEPS, self.count)
-        while (taken := len(self.singles[0].round_s)) < most:
+        while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
                 return
-            calls = self._chance.randint(1, most_calls)
             self._chance.shuffle(both)
             for side, samples in both:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
+                calls = self._chance.randint(1, most_calls)  # for each: one is stopped while the other has its own
                 self._clock.stepped(side, samples, calls, most=most_calls)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
