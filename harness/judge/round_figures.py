@@ -96,19 +96,16 @@ def _aside(mine: Samples, theirs: Samples) -> float:
 
     0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
     """
-    if not mine.aside_s or not theirs.aside_s:
-        return 0.0
-    more_s = max(
-        longer_at_least(mine.aside_s, theirs.aside_s), longer_on_average_at_least(mine.aside_s, theirs.aside_s)
-    )
+    more_s = _longer_besides(mine, theirs)
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
 
 
-def _ahead(mine: Samples, theirs: Samples) -> float:
-    """Seconds a call, beyond the noise of both, that the candidate works longer besides calls shown one by one."""
+def _longer_besides(mine: Samples, theirs: Samples) -> float:
+    """The same, however little it is: of calls shown one by one it is seconds a call."""
     if not mine.aside_s or not theirs.aside_s:
         return 0.0
-    return max(0.0, longer_at_least(mine.aside_s, theirs.aside_s))
+    in_most, on_average = longer_at_least, longer_on_average_at_least
+    return max(0.0, in_most(mine.aside_s, theirs.aside_s), on_average(mine.aside_s, theirs.aside_s))
 
 
 def _uneven(mine: Samples, theirs: Samples) -> float:
@@ -227,7 +224,7 @@ def _by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[
     """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that."""
     mine, theirs = singles
     if not mine.device_ms:
-        mine = mine.and_each(_ahead(mine, theirs))
+        mine = mine.and_each(_longer_besides(mine, theirs))
     usual_ms = min(reference_ms, median(theirs.device_ms)) if theirs.device_ms else reference_ms
     at = 25 if mine.device_ms else 50
     alone_s, single = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S, at=at)

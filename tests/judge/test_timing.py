@@ -582,6 +582,21 @@ def test_what_is_made_ready_for_calls_shown_one_by_one_counts_with_them(when):
     assert measured.timing.speedup.value < 1.05
 
 
+def test_what_is_made_ready_in_every_third_round_of_calls_shown_one_by_one_counts_with_all():
+    rounds = itertools.count()
+
+    def change(candidate, reference):
+        def expect_steps(*, seed):
+            candidate.clock.now += 0.0 if next(rounds) % 3 else 3 * 48 * 2e-5
+
+        candidate.call_s, reference.call_s = 2e-5, 4e-5
+        candidate.expect_steps = expect_steps
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 1.9
+    assert measured.timing.speedup.value < 1.6
+
+
 def test_of_calls_shown_one_by_one_either_side_may_be_the_first():
     turns = []
 
