@@ -59,7 +59,7 @@ MUTANTS = (
            "            self._chance.shuffle(both)\n            for side, samples in both:\n",
            "            for side, samples in both:\n", "tests/judge/test_timing.py"),
     Mutant("what is made ready for calls shown one by one does not count", "judge/round_figures.py",
-           "mine = mine.and_each(_ahead(mine, theirs))", "pass", "tests/judge/test_timing.py"),
+           "mine = mine.and_each(_longer_besides(mine, theirs))", "pass", "tests/judge/test_timing.py"),
     Mutant("calls shown one by one do not count where rounds scatter", "judge/round_figures.py",
            "single.high * (1 + STEPS_SLACK) < speedup.value", "single.high * (1 + STEPS_SLACK) < speedup.low",
            "tests/judge/test_timing.py"),
