@@ -13,6 +13,8 @@ from harness.errors import SandboxError
 from harness.sandbox import host, linux, seccomp
 
 _NOBODY = ("--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all")
+_NAMELESS = ("--reuid=65533", "--regid=65533", "--clear-groups", "--inh-caps=-all")
+"""A user of its own: limits are counted by user, so that both settings can be tried at the same time."""
 # What Docker leaves to root by default: github.com/moby/moby, oci/caps/defaults.go.
 _DOCKER = (
     "chown dac_override fsetid fowner mknod net_raw setgid setuid setfcap setpcap net_bind_service sys_chroot kill "
@@ -39,12 +41,12 @@ class Setting:
 
     @property
     def another_user(self) -> bool:
-        return self.options == _NOBODY
+        return self.options in (_NOBODY, _NAMELESS)
 
 
 SETTINGS = {
     "nobody": Setting(_NOBODY, namespaces=True),
-    "nobody-contained": Setting(_NOBODY, namespaces=False),
+    "nobody-contained": Setting(_NAMELESS, namespaces=False),
     "contained": Setting(_CONTAINED, namespaces=False),
 }
 """Another user; another user in a container that allows no namespaces; root in such a container."""
