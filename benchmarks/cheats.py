@@ -52,7 +52,12 @@ from harness.errors import HarnessError, SandboxError  # noqa: E402
 from harness.intake import read_submission  # noqa: E402
 from harness.judge.jobs import Job, Judgement  # noqa: E402
 from harness.sandbox import Policy  # noqa: E402
-from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody  # noqa: E402
+from harness.sandbox.elsewhere import (  # noqa: E402
+    SETTINGS,
+    command_elsewhere,
+    environment_elsewhere,
+    python_elsewhere,
+)
 from harness.settings import GIB, Settings  # noqa: E402
 
 TIMEOUT_S = 5.0
@@ -722,16 +727,8 @@ def elsewhere(setting: str, script: Path, output: Path | None) -> int:
     if output is not None and output.exists():
         shutil.copy(output, kept)
         kept.chmod(0o666)
-    python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
-    command = [python, str(script.resolve()), *arguments, "-o", str(kept)]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TMPDIR": str(folder),
-        "HOME": str(folder),
-        "HARNESS_CHEATS_SETTING": setting,
-    }
+    command = [python_elsewhere(setting), str(script.resolve()), *arguments, "-o", str(kept)]
+    environment = environment_elsewhere(folder) | {"HARNESS_CHEATS_SETTING": setting}
     try:
         status = subprocess.run(
             command_elsewhere(setting, command), cwd=folder, env=environment, check=False

@@ -62,6 +62,22 @@ def command_elsewhere(setting: str, command: Sequence[str]) -> list[str]:
     return ["setpriv", *found.options, *inner]
 
 
+def python_elsewhere(setting: str) -> str:
+    """The interpreter for a setting. Raises SandboxError where there is none that its user can run."""
+    return python_for_anybody() if SETTINGS[setting].another_user else sys.executable
+
+
+def environment_elsewhere(folder: Path) -> dict[str, str]:
+    """What such an interpreter runs in: our packages, and a folder of its own to write to."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(folder),
+        "HOME": str(folder),
+    }
+
+
 def python_for_anybody() -> str:
     """An interpreter like ours that another user can run. Raises SandboxError where there is none."""
     same = f"/usr/bin/python3.{sys.version_info.minor}"

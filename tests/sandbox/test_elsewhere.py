@@ -6,7 +6,6 @@ Each setting runs the room's tests once more, in a pytest of its own.
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SandboxError
-from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, python_for_anybody
+from harness.sandbox.elsewhere import SETTINGS, command_elsewhere, environment_elsewhere, python_elsewhere
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STRICTEST_ONLY = "test_freezer.py"
@@ -33,20 +32,13 @@ class Running:
     @classmethod
     def started(cls, setting: str, folder: Path) -> "Running":
         """Raises SandboxError where no interpreter is there for the other user."""
-        python = python_for_anybody() if SETTINGS[setting].another_user else sys.executable
+        python = python_elsewhere(setting)
         once = () if setting == "nobody-contained" else ("--ignore", str(Path(__file__).with_name(STRICTEST_ONLY)))
         command = [python, "-m", "pytest", str(REPOSITORY / "tests" / "sandbox"), "--ignore", __file__, *once]
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TMPDIR": str(folder),
-            "HOME": str(folder),
-        }
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
             process = subprocess.Popen(
                 command_elsewhere(setting, [*command, "-p", "no:cacheprovider", "-rs"]),
-                cwd=REPOSITORY, env=environment, stdout=out, stderr=err,
+                cwd=REPOSITORY, env=environment_elsewhere(folder), stdout=out, stderr=err,
             )  # fmt: skip
         return cls(process, folder)
 
