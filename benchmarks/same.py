@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -108,12 +108,17 @@ def outcomes_of(jobs: Sequence[Job], start: Start = "fork") -> list[list[str]]:
                 if not receiver.poll(CALL_S):
                     process.kill()
                 word = receiver.recv()
-                told[-1:] = [[*told[-1], word]] if word is not None else [told[-1], []]
+                if word is None:
+                    told.append([])
+                else:
+                    told[-1].append(word)
         except EOFError:
             process.join()
-        if process.exitcode != 0:
+        if process.exitcode == 0:
+            told.pop()
+        else:
             told[-1].append(f"the process ended with {process.exitcode}")
-        found += told if process.exitcode != 0 else told[:-1]
+        found += told
     return found
 
 
@@ -230,19 +235,17 @@ def compare(snippets: list[Snippet], stock: Side, slim: Side, processes: int, *,
         theirs = stock.modules(in_parts([s for s in tried if s.name in found.slim & found.stock], part), labels)
     both = [s for s in tried if s.name in modules and s.name in theirs]
     say("all are built")
+    jobs, others = ([(built[s.name], labels[s.name], s.calls) for s in both] for built in (modules, theirs))
     at_once = CALLED_TOGETHER if slim.cuda else 1
-    run: Callable[[Job], list[str]] = lambda job: outcomes(*job)  # noqa: E731
     with ThreadPoolExecutor(CALLS_AT_ONCE if slim.cuda else processes) as pool:
-        ours, other = (
-            itertools.chain.from_iterable(
-                pool.map(outcomes_of, [jobs[i : i + at_once] for i in range(0, len(jobs), at_once)])
-            )
-            for jobs in ([(built[s.name], labels[s.name], s.calls) for s in both] for built in (modules, theirs))
-        )
-        for snippet, one, two in zip(both, ours, other, strict=True):
+
+        def called(some: Sequence[Job]) -> Iterator[list[str]]:
+            parts = [some[start : start + at_once] for start in range(0, len(some), at_once)]
+            return itertools.chain.from_iterable(pool.map(outcomes_of, parts))
+
+        for snippet, job, one, two in zip(both, jobs, called(jobs), called(others), strict=True):
             found.calls += len(snippet.calls)
-            job = (modules[snippet.name], labels[snippet.name], snippet.calls)
-            if one != two and ((crashed(one) and crashed(two)) or varies(job, one, run)):
+            if one != two and ((crashed(one) and crashed(two)) or varies(job, one)):
                 found.undefined.append(snippet.name)
             elif one != two:
                 pairs = (
@@ -258,9 +261,9 @@ def crashed(outcome: list[str]) -> bool:
     return bool(outcome) and outcome[-1].startswith("the process ended")
 
 
-def varies(job: Job, outcome: list[str], run: Callable[[Job], list[str]]) -> bool:
+def varies(job: Job, outcome: list[str]) -> bool:
     """Whether one side alone gives something else another time, as what reads memory that nobody wrote does."""
-    return any(run(job) != outcome for _ in range(2))
+    return any(outcomes(*job) != outcome for _ in range(2))
 
 
 def alone(snippets: list[Snippet], around: Surroundings, folder: Path, jobs: int) -> set[str]:

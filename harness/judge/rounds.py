@@ -208,8 +208,9 @@ class Clock:
         return settled
 
     def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seed: int) -> list[float]:
-        """When each call was answered, and before, when the first was about to be shown: what shows the contents of one
-        lies between the answer before and its own.
+        """When the first call was about to be shown, and then when each was answered.
+
+        What shows the contents of one lies between the answer before and its own.
         """
         ended = [time.monotonic()]
         for call, slot in enumerate(order):

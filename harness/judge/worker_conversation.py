@@ -13,7 +13,7 @@ from harness.schema.base import Frozen
 from harness.schema.build import Artifact, BuildFailure, BuildRequest
 from harness.schema.verdict import Reason
 from harness.transport import Channel, Closed, Frame, Late
-from harness.transport.channel import parsed
+from harness.transport.channel import parsed, text_of
 from harness.transport.memory import may_read_process, sealed_copy
 from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready, Step
 
@@ -87,7 +87,7 @@ class Conversation:
         said = str(getattr(request, "say", ""))
         during = f"{said}: {why}" if why else said
         deadline = time.monotonic() + seconds
-        self._send(_text_of(request), descriptors, deadline, seconds, during)
+        self._send(text_of(request), descriptors, deadline, seconds, during)
         return self._answer(kind, deadline, seconds, during)
 
     def ask_round(
@@ -105,7 +105,7 @@ class Conversation:
         `stop` is called as soon as the last byte of `Done` has been read, before anything of it is looked at.
         """
         during = f"go: {why}" if why else "go"
-        deadline = self._begin(_text_of(request), descriptors, seconds, during)
+        deadline = self._begin(text_of(request), descriptors, seconds, during)
         return self._done(len(request.slots), deadline, seconds, during, stop, spin_s=spin_s)
 
     def ask_step(
@@ -233,7 +233,7 @@ class Conversation:
             took_s = time.monotonic() - started
             self._builds_s += min(took_s, outcome.seconds)  # not what others' builds kept it waiting for
             built = Built(artifact=outcome) if isinstance(outcome, Artifact) else Built(failure=outcome)
-            self._send(_text_of(built), copies, deadline + took_s, seconds, during)
+            self._send(text_of(built), copies, deadline + took_s, seconds, during)
         return deadline + took_s
 
     def _raised(self, message: Raised) -> SubjectFailed:
@@ -275,10 +275,6 @@ def _death(ended: Exit) -> tuple[Reason, str]:
     if ended.signal is not None:
         return "crash", f"the worker died of signal {ended.signal}"
     return "exit", f"the process left with status {ended.code} instead of answering"
-
-
-def _text_of(message: Frozen) -> bytes:
-    return message.model_dump_json().encode()
 
 
 def _first_line(text: str) -> str:

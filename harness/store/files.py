@@ -24,6 +24,8 @@ _OTHER_THINGS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EN
 # A process killed in the middle of an fsync holds its lock until the disk answers, and a child between fork and exec
 # holds it for a moment longer than its parent lives. A batch that is started again at once should not trip over that.
 _LOCK_PATIENCE_S = 2.0
+_OWN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""How a file of ours in a run is opened, which others may have replaced by a link or a pipe."""
 MOST_FILE_BYTES = 1 << 28
 """Of a manifest or a model's answer, as of a submission; a run of others may hold a file of any size."""
 _LOCK_POLL_S = 0.05
@@ -230,8 +232,7 @@ def sole_writer(path: Path) -> Iterator[int]:
     """
     with disk_faults(path):
         existed = path.exists()
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o644)
+        descriptor = os.open(path, _OWN | os.O_APPEND, 0o644)
     note = path.with_name(f".{path.name}.writer")
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -259,8 +260,7 @@ def alone(path: Path) -> Iterator[None]:
     Raises StoreError or MachineError where the file cannot be had.
     """
     with disk_faults(path):
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o644)
+        descriptor = os.open(path, _OWN, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

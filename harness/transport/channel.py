@@ -47,6 +47,11 @@ class Frame:
             os.close(descriptor)
 
 
+def text_of(message: Frozen) -> bytes:
+    """The text of a frame that says it."""
+    return message.model_dump_json().encode()
+
+
 def parsed(frame: Frame, kind: TypeAdapter[M]) -> M:
     """The message in a frame. Raises ProtocolError where it is none of `kind`; descriptors are closed then.
 
@@ -95,7 +100,7 @@ class Channel:
 
         Raises `Closed` where the peer has gone, `Late` where it has not read enough by then.
         """
-        self.send_text(message.model_dump_json().encode(), descriptors, deadline=deadline)
+        self.send_text(text_of(message), descriptors, deadline=deadline)
 
     def send_text(self, text: bytes, descriptors: Sequence[int] = (), *, deadline: float | None = None) -> None:
         if len(text) > MAX_TEXT:
