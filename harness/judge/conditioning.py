@@ -315,6 +315,11 @@ class Movable:
         return allowed.masked_fill_(unknown, math.inf).masked_fill_(still, 0.0)
 
     @property
+    def of_one_unit(self) -> list[int]:
+        """The places of those of `others` that are by one unit of rounding, as an honest kernel's is."""
+        return [place for place, (_, units) in enumerate(self.others) if units <= 1]
+
+    @property
     def forgiven(self) -> int:
         """So many further elements may be off at most, each by what further samples say."""
         return forgiven(self.once, len(self.units))

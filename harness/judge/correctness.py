@@ -49,14 +49,15 @@ class Expected:
     earlier trials, for where `exact` cannot tell, of each output, or one of all. What one output is off by says nothing
     of another. `others`: what the reference says where its rounding falls
     otherwise, once that was asked; of the structure and the shapes of `like`. Of more than `NEAREST_FAR` units they say
-    what elements may be that the others did not move. `left`: what the arguments hold after a call, of a reference
-    that changes them.
+    what elements may be that the others did not move; `missed` of each output may be something else besides. `left`:
+    what the arguments hold after a call, of a reference that changes them.
     """
 
     like: Any
     exact: Any
     known: tuple[Own, ...] = ()
     others: tuple[Other, ...] = ()
+    missed: int = 0
     left: "Expected | None" = None
 
 
@@ -107,12 +108,16 @@ class Witness:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Why the outputs are not the reference's; `witness` is there where one element alone shows it."""
+    """Why the outputs are not the reference's; `witness` is there where one element alone shows it.
+
+    `unexplained` counts the elements of that output that no sample of `Expected.others` tells of.
+    """
 
     reason: Difference
     detail: str
     mismatch: Mismatch | None = None
     witness: Witness | None = None
+    unexplained: int = field(default=0, compare=False)
 
 
 def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled") -> Agreement | Disagreement:
@@ -130,7 +135,7 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
     units = tuple(other.units for other in expected.others)
     own: list[Own] = []
     for place, one in enumerate(pairs):
-        terms = _Terms(tolerance, known_of(expected.known, place), units)
+        terms = _Terms(tolerance, known_of(expected.known, place), units, expected.missed)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             before = leaves([like for _, like, *_ in pairs[:place]])
@@ -174,11 +179,12 @@ _Pair = tuple[Any, Any, Any, tuple[Any, ...], str]
 
 @dataclass(frozen=True)
 class _Terms:
-    """How outputs are compared. `units` belong to the others of a pair, one each."""
+    """How outputs are compared. `units` belong to the others of a pair, one each; `missed` as in `Expected`."""
 
     tolerance: ToleranceName
     known: Own = Own()  # noqa: RUF009  # a tuple
     units: tuple[float, ...] = ()
+    missed: int = 0
 
     def split(self, others: tuple[_T, ...]) -> tuple[tuple[_T, ...], tuple[_T, ...]]:
         """The others of a pair that tell how far elements move, and those that tell what else some may be."""
@@ -258,7 +264,7 @@ def _compare_tensor(
         rtol = RTOL.get(like.dtype.to_real(), RTOL_OTHER_FLOATS)
         return _compare_values(actual, like, exact, others, name, rtol=rtol, terms=terms)
     near, far = terms.split(others)
-    return _compare_exactly(actual, like, (exact, *near) if near else (), far, name)
+    return _compare_exactly(actual, like, (exact, *near) if near else (), far, name, terms.missed)
 
 
 ON_HOST = 1 << 14
@@ -272,11 +278,12 @@ def _compare_exactly(
     others: tuple[torch.Tensor, ...],
     far: tuple[torch.Tensor, ...],
     name: str,
+    missed: int,
 ) -> Agreement | Disagreement:
     """Compare integers and bools bit for bit: a bool that is neither 0 nor 1 in memory was not written as one.
 
     Elements of which any of the others says something else may lie where these and `like` do, or beyond by as much as
-    they are apart; some more may be what one of `far` says.
+    they are apart; some more may be what one of `far` says, `missed` of them something else.
     """
     if like.dtype == torch.bool:
         actual, like = actual.view(torch.uint8), like.view(torch.uint8)
@@ -300,11 +307,11 @@ def _compare_exactly(
         at = int(apart.argmax())
         if float(apart[at]) > worst:
             worst, worst_at = float(apart[at]), start + int(places[at])
-    if not unexplained and count <= forgiven(once, len(others)):
+    if unexplained <= missed and count <= forgiven(once, len(others)):
         return Agreement(unstable=unstable / like.numel())
     index = index_of(worst_at, like.shape)
     found = _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
-    return replace(found, witness=Witness(index, torch.zeros_like, 0.0))
+    return replace(found, witness=Witness(index, torch.zeros_like, 0.0), unexplained=unexplained)
 
 
 def _compare_values(
@@ -341,11 +348,12 @@ def _compare_values(
         got, want = got.to(precision), want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
         tally.add(start, got, want, written, further, rest[len(near) :])
-        rough.add(start, got, want, written, further)
+        rough.add(start, got, want, written, further, [rest[place] for place in movable.of_one_unit])
     spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0
     witness = _witness(tally, of, rtol, like.shape) if parts == 1 else None
-    if tally.mismatched <= (0 if tally.unexplained or tally.non_finite else movable.forgiven):
+    few = tally.unexplained <= terms.missed and not tally.non_finite
+    if tally.mismatched <= (movable.forgiven if few else 0):
         beyond = rough.beyond(movable.forgiven)
         if beyond is None:
             relative, theirs, usual = (
@@ -365,7 +373,7 @@ def _compare_values(
     mismatch = _mismatch(
         name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced
     )
-    return replace(mismatch, witness=witness)
+    return replace(mismatch, witness=witness, unexplained=tally.unexplained)
 
 
 def _witness(tally: Tally, of: Scale, rtol: float, shape: Sequence[int]) -> Witness:

@@ -5,6 +5,7 @@ tolerance is held once more, with what `Oracle.otherwise` says of the very conte
 """
 
 import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 
-from harness.judge.conditioning import FAR, MOST, SCALES, Other
+from harness.judge.conditioning import FAR, MISSED, MOST, SCALES, Other
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare, known_of
 from harness.judge.oracle import FEWEST_OTHERS
 from harness.judge.question import Question, TimeForDoubts
@@ -48,6 +49,7 @@ class MovedByRounding:
         self._tolerance, self._time, self._leave_out = tolerance, time, leave_out
         self._unstable = {"nominal": unstable}
         self._usual: dict[tuple[str, int], float] = {}
+        self._is_rare = False
         self.left_out: list[str] = []
         """The kinds of contents of which nothing can be told."""
 
@@ -136,22 +138,59 @@ class MovedByRounding:
     def _compare_further(
         self, output: Any, expected: Expected, question: Question, found: Disagreement
     ) -> Agreement | Disagreement:
-        """Compare once more where few elements are left: no sample moved them, and a further one may."""
+        """Compare once more where few elements are left: no sample moved them, and a further one may.
+
+        What no sample tells of either is held against what the others tell of each sample in the same way: where noise
+        is rare and large (a softmax that tips over) there are such elements in every honest output. Where that was so
+        in one call, further samples are not asked first in those that follow.
+        """
         assert question.otherwise is not None
+        again = self._with_missed(output, expected, question, found, question.others) if self._is_rare else found
+        if isinstance(again, Agreement):
+            return again
         if not question.further:
             question.further = tuple(question.otherwise.further(FAR, until=time.process_time() + DOUBT_S))
-        again = self._compare_with(output, expected, question, (*question.others, *question.further))
+        both = (*question.others, *question.further)
+        again = self._compare_with(output, expected, question, both)
+        if isinstance(again, Disagreement):
+            again = self._with_missed(output, expected, question, again, both)
+            self._is_rare |= isinstance(again, Agreement)
         return again if isinstance(again, Agreement) else found
+
+    def _with_missed(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement, others: tuple[Other, ...]
+    ) -> Agreement | Disagreement:
+        """Compare once more where no more elements are untold of than of one of these samples by the others."""
+        if not found.unexplained:
+            return found
+        missed = math.ceil(MISSED * self._unexplained_of(others, output, expected, question))
+        if found.unexplained > missed:
+            return found
+        return self._compare_with(output, replace(expected, missed=missed), question, others)
+
+    def _unexplained_of(self, others: tuple[Other, ...], output: Any, expected: Expected, question: Question) -> int:
+        """Of the samples by one unit of rounding the most elements that no other of these tells of."""
+        _, narrowed = at_kept_places(output, self._moved(expected, question, others))
+        most = 0
+        for one in narrowed.others:
+            if one.units <= 1:
+                rest = tuple(other for other in narrowed.others if other is not one)
+                found = compare(one.outputs, replace(narrowed, others=rest), self._tolerance)
+                most = max(most, found.unexplained if isinstance(found, Disagreement) else 0)
+        return most
 
     def _compare_with(
         self, output: Any, expected: Expected, question: Question, others: tuple[Other, ...]
     ) -> Agreement | Disagreement:
-        """Compare with these samples, and with float64 where that was had with them."""
+        return compare_kept(output, self._moved(expected, question, others), self._tolerance)
+
+    def _moved(self, expected: Expected, question: Question, others: tuple[Other, ...]) -> Expected:
+        """What is expected with these samples, and with float64 where that was had with them."""
         assert question.otherwise is not None
         moved = replace(expected, others=others)
         if question.otherwise.exact is not None:
             moved = replace(moved, exact=question.otherwise.exact, known=())
-        return compare_kept(output, moved, self._tolerance)
+        return moved
 
     # ---- what is usual -----------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from harness.judge.inputs import Given, InputSets
 from harness.judge.oracle import Oracle, Otherwise
 from harness.schema.verdict import Wrong
 
-DOUBTS_S = 20.0
+DOUBTS_S = 40.0
 """Seconds of the judge's CPU time for doubts about one candidate. After that a trial is as it was found, and one timed
 call more is asked about: it is wrong, or nothing is timed."""
 

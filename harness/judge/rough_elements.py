@@ -5,7 +5,9 @@ elements at which the reference itself is exact were excused by its error at oth
 many times the median, and where some are next to none.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
 
@@ -15,7 +17,8 @@ from harness.judge.tensors import at_places
 
 MANY_TIMES, OFTEN, A_FEW = 16.0, 3.0, 8
 """Where the largest own error is more than twice so many times the median one, few elements are that rough, and excuse
-no others: a candidate may be beyond what is usual, so many times, at so many times as many elements and a few. Of
+no others: a candidate may be beyond what is usual, so many times, at so many times as many elements and a few; as many
+as those of the reference, or of a sample of how its rounding may fall: one that adds more exactly has fewer. Of
 normally distributed errors the largest of 10^8 is 8.5 times the median, of Laplace's 27 times."""
 NEARLY_NONE, MORE_OFTEN = 64.0, 0.05
 """Elements at which the reference is off by less than the median by this factor may be ones that its error does not
@@ -54,15 +57,23 @@ class RoughElements:
             self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), self._elements, middle / NEARLY_NONE)
 
     def add(
-        self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
+        self,
+        start: int,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        written: torch.Tensor,
+        further: torch.Tensor | None,
+        samples: Sequence[torch.Tensor],
     ) -> None:
-        """Count a chunk in; `further` is what rounding lets its elements be off by besides."""
-        if self._few is None and self._exact is None:
-            return
+        """Count a chunk in; `further` is what rounding lets its elements be off by besides.
+
+        `samples` are what the reference says where one unit of its rounding falls otherwise.
+        """
         written = written.to(want.dtype)
-        for rule in (self._few, self._exact):
-            if rule is not None:
-                rule.add(start, got, want, written, further)
+        if self._few is not None:
+            self._few.add(start, got, want, written, further, samples)
+        if self._exact is not None:
+            self._exact.add(start, got, want, written, further)
 
     @property
     def share(self) -> float:
@@ -80,25 +91,41 @@ class RoughElements:
 
 @dataclass
 class _FewAreRough:
-    """What is beyond the usual error. `known`: the share of the reference's, where no float64 tells it."""
+    """What is beyond the usual error. `known`: the share of the reference's, where no float64 tells it.
+
+    `rough` counts the reference's elements, `sampled` those of each of its samples.
+    """
 
     most: Tally
     elements: int
     known: float | None
     rough: int = 0
+    sampled: Counter[int] = field(default_factory=Counter)
 
     def add(
-        self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
+        self,
+        start: int,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        written: torch.Tensor,
+        further: torch.Tensor | None,
+        samples: Sequence[torch.Tensor],
     ) -> None:
         self.most.add(start, got, want, written, further, ())
-        self.rough += int(((written - want).abs_() > self.most.allowed(want)).sum())
+        allowed = self.most.allowed(want)
+        self.rough += int(((written - want).abs_() > allowed).sum())
+        if further is not None:
+            allowed += further
+        for number, sample in enumerate(samples):
+            self.sampled[number] += int(((sample.to(want.dtype) - want).abs_() > allowed).sum())
 
     @property
     def share(self) -> float:
         return self.rough / self.elements if self.known is None else self.known
 
     def is_broken(self, forgiven: int) -> bool:
-        return self.most.mismatched > max(OFTEN * self.share * self.elements, forgiven) + A_FEW
+        usual = max(self.share * self.elements, *self.sampled.values(), 0)
+        return self.most.mismatched > max(OFTEN * usual, forgiven) + A_FEW
 
 
 @dataclass

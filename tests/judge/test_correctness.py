@@ -2,11 +2,13 @@
 
 import math
 from collections import OrderedDict
+from dataclasses import replace
 
 import pytest
 import torch
 
 from harness.judge import correctness
+from harness.judge.conditioning import Other
 from harness.judge.correctness import Agreement, Disagreement, Expected, all_finite, compare
 from harness.judge.output_scale import Own
 from harness.judge.subject import Elsewhere, Opaque
@@ -458,6 +460,20 @@ def test_few_elements_at_which_a_reference_is_far_off_excuse_no_others():
     found = compare(wrong, expected)
     assert isinstance(found, Disagreement)
     assert found.mismatch.mismatched > 60_000
+
+
+@pytest.mark.parametrize(("sampled", "is_right"), [(0, False), (1000, True)])
+def test_as_many_elements_may_be_rough_as_are_where_the_reference_s_rounding_falls_otherwise(sampled, is_right):
+    """A reference that adds more exactly than most has few rough elements itself: attention in one kernel."""
+    errors = torch.randn(1 << 16, dtype=torch.float64) * 1e-7
+    errors[:3] = 0.01
+    expected = with_errors(errors)
+    other, mine = (torch.randn(1 << 16, dtype=torch.float64) * 1e-7 for _ in range(2))
+    other[500 : 500 + sampled] = 5e-4
+    mine[9000:9900] = 5e-4
+    samples = (Other(expected.exact + other, 1.0),)
+    found = compare((expected.exact + mine).float(), replace(expected, others=samples))
+    assert isinstance(found, Agreement) == is_right, found
 
 
 @pytest.mark.parametrize("draw", [torch.randn, lambda n: torch.distributions.Laplace(0.0, 1.0).sample((n,))])
