@@ -294,10 +294,12 @@ class JudgeSeat:
             ended = self._process.wait(5.0)
         finally:
             self.close()
-        tail = ended.log.strip().splitlines()[-1:] if ended else []
-        how = f" ({'; '.join(tail)})" if tail else ""
         _log.info("the judge of %s is lost", self.device.name)
-        return f"the judge's process for {self.device.name} died{how}"
+        if ended is None:
+            return f"the judge's process for {self.device.name} hung up and did not end"
+        said = ended.log.strip().splitlines()[-1:]
+        how = f"signal {ended.signal}" if ended.code is None else f"exit status {ended.code}"
+        return f"the judge's process for {self.device.name} died ({'; '.join([how, *said])})"
 
     def close(self) -> None:
         """End the judge's process, if there is one. Raises SandboxError where it was lost; the next job starts anew."""

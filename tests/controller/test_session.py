@@ -237,7 +237,7 @@ def test_a_judge_is_told_where_the_caches_are_and_needs_no_home_of_its_own(seat,
 
 def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, job):
     one = seat(dying, judging)
-    with pytest.raises(JudgeLost, match=r"judge's process for cpu died \(MemoryError\)"):
+    with pytest.raises(JudgeLost, match=r"judge's process for cpu died \(exit status 1; MemoryError\)"):
         one.judge(job, build=lambda request: FAILURE, on_phase=lambda name: None)
     assert told(one, job) == JUDGEMENT
 
