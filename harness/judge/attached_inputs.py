@@ -36,6 +36,7 @@ class AttachedInputs:
         self._talk, self._arenas = conversation, arenas
         self._attached: _Attached | None = None
         self._has_contents = False
+        self._shown: Sequence[int] = ()
         self._mappings: list[Mapping] = []
 
     @property
@@ -59,6 +60,7 @@ class AttachedInputs:
 
     def attach(self, sets: InputSets) -> None:
         """Lay the slots of `sets` before the worker, in place of those before."""
+        sets.show_all()
         arena, base = self._arenas.attach(sets.arena)
         self._talk.ask(Prepare(arena=arena, slots=sets.values), Prepared)
         self._attached = _Attached(arena, sets, base)
@@ -75,14 +77,26 @@ class AttachedInputs:
         arena = self.copied_arena
         if arena is not None and not self._has_contents:
             assert self._attached is not None
-            arena.send()
-            self._talk.ask(Take(arena=self._attached.arena), Taken)
+            parts = self._attached.sets.newly_written()
+            arena.send(parts)
+            self._talk.ask(Take(arena=self._attached.arena, parts=parts), Taken)
         self._has_contents = True
 
-    def round_begins(self) -> None:
-        """The worker has the contents of this round, and what is written from now on is the next one's."""
+    def round_begins(self, slots: Sequence[int]) -> None:
+        """The worker has the contents of this round's slots, and what is written from now on is the next one's."""
         self.give_contents()
-        self._has_contents = False
+        self._has_contents, self._shown = False, slots
+
+    def parts_of(self, calls: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """Of a copied arena what these calls of the round saw; else none."""
+        if self._attached is None or self.copied_arena is None:
+            return ()
+        return self._attached.sets.parts_of({self._shown[call] for call in calls})
+
+    def take_back(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Have what the worker sent of a copied arena."""
+        if (arena := self.copied_arena) is not None:
+            arena.take(parts)
 
     def plain_of(self, slots: Sequence[int]) -> str | None:
         """What the worker is told of slots besides their tensors, where that was drawn anew."""

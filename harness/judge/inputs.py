@@ -9,7 +9,7 @@ logarithm of weights), they are varied: else what follows from them could be rem
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -271,6 +271,23 @@ class InputSets:
             self._apart = self._raw.clone()
         self._written = self._raw if self._apart is None else self._apart
         self._places_written: dict[int, list[torch.Tensor]] = {}
+        self.show_all()
+
+    def show_all(self) -> None:
+        """Count all slots as newly written: another subject is to see them."""
+        self._newly_written = set(range(self.count))
+
+    def newly_written(self) -> tuple[tuple[int, int], ...]:
+        """The parts of the arena with the slots that were written since this was asked last."""
+        slots, self._newly_written = self._newly_written, set()
+        return self.parts_of(slots)
+
+    def parts_of(self, slots: Collection[int]) -> tuple[tuple[int, int], ...]:
+        """The parts of the arena, (start, size) in bytes, that slots and the red zones around them take."""
+        starts = sorted(slot * self._slot_size for slot in slots)
+        if len(starts) == self.count:
+            return ((0, self._slot_size * self.count + RED_ZONE),)
+        return tuple((start, self._slot_size + RED_ZONE) for start in starts)
 
     def put_away(self) -> None:
         """Unmap the arena, if it is laid out. What is written apart stays."""
@@ -309,6 +326,7 @@ class InputSets:
             self._places_written[slot] = self._places(slot, self._written)
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
             place.copy_(value)
+        self._newly_written.add(slot)
         self._write_plain((slot,), inputs)
 
     def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
@@ -318,6 +336,7 @@ class InputSets:
             if leaf.elements:
                 places = self._of_all_slots(leaf)
                 places[order] = value.view(places.dtype) if value.element_size() == 1 else value
+        self._newly_written.update(slots)
         self._write_plain(slots, inputs)
 
     def _write_plain(self, slots: Sequence[int], inputs: list[Any]) -> None:

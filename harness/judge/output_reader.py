@@ -66,9 +66,6 @@ class OutputReader:
 
     def read(self, described: Described, kept: Sequence[ByAddress | None], like: Any) -> list[Any]:
         """All outputs that are described (`Subject.outputs`); of each what was kept, None where it is read as it is."""
-        copied = self._inputs.copied_arena
-        if copied is not None:
-            copied.take()
         self._copies, self._copied_bytes = {}, 0
         places = _Places(described)
         try:

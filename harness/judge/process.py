@@ -377,6 +377,7 @@ class JudgeProcess:
             budget_s=settings.timing_s,
             quick=settings.timing == "quick",
             bytes_budget=free_bytes // 4,
+            copied=self._copied,
             memory_bytes=0 if alone else free_bytes,
             singles=True,
             trace=settings.traced,

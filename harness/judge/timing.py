@@ -50,6 +50,8 @@ ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
 the hand-over varies by 0.1 ms from round to round, and drawing contents takes time in proportion: longer rounds tell
 more a second. Where one side takes many times longer that is paid for by waiting, and less will do."""
 MAX_SETS = 256
+COPIED_BYTES = 4 << 30
+"""A round of more would be mostly copies: each byte crosses four times, at some 10 to 50 GB/s."""
 MIN_ROUNDS = 10
 MAX_ROUNDS = 500
 WARM_UP_ROUNDS = 2
@@ -103,6 +105,7 @@ LAUNCH_BOUND_S = 1e-4
 class Plan:
     """How much to measure. `budget_s` bounds the rounds (see LAUNCH_PATIENCE), `bytes_budget` the sets and outputs.
 
+    `copied`: contents and outputs are copied over the host, so that a round has `COPIED_BYTES` at most.
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
     the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
@@ -111,6 +114,7 @@ class Plan:
 
     budget_s: float = 2.0
     bytes_budget: int = 8 << 30
+    copied: bool = False
     singles: bool = False
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
@@ -138,7 +142,8 @@ class Measured:
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
     """How many input sets a round needs: enough calls of so many seconds to outweigh the hand-over, within memory."""
     wanted = math.ceil(max(ROUND_S / min(candidate_s, reference_s), BOTH_ROUNDS_S / (candidate_s + reference_s)))
-    affordable = plan.bytes_budget // max(1, set_bytes + output_bytes)
+    budget = min(plan.bytes_budget, COPIED_BYTES) if plan.copied else plan.bytes_budget
+    affordable = budget // max(1, set_bytes + output_bytes)
     return max(1, min(wanted, affordable, MAX_SETS))
 
 

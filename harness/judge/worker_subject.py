@@ -189,7 +189,7 @@ class WorkerSubject:
         order: Order | None = None,
         spin_ms: float | None = None,
     ) -> Round:
-        looked_for = self._round_begins()
+        looked_for = self._round_begins(slots)
         request = Go(slots=tuple(slots), seed=seed, order=order, plain=self._inputs.plain_of(slots), spin_ms=spin_ms)
         gathers = hold and self._apart and self._inputs.copied_arena is None
         started = time.monotonic()
@@ -204,9 +204,9 @@ class WorkerSubject:
         worked_s = self._held.worked_s if hold else None
         return Round(took_s, len(slots), device_ms, self._kept.gathered, worked_s)
 
-    def _round_begins(self) -> LookedFor:
+    def _round_begins(self, slots: Sequence[int]) -> LookedFor:
         self._opened.unmark()
-        self._inputs.round_begins()
+        self._inputs.round_begins(slots)
         self._held.round_begins()
         self._layouts.overwritten_as({})
         return self._kept.round_begins()
@@ -228,7 +228,7 @@ class WorkerSubject:
         if self._inputs.copied_arena is not None:  # it takes a message to have contents copied
             self.round([slot], seed=seed, hold=hold)
             return
-        self._round_begins()
+        self._round_begins([slot])
         seconds, why = self._deadline_of(1)
         stop = self._held.halt if hold else lambda: None
         tensors = len(self._layouts.newest)
@@ -297,9 +297,11 @@ class WorkerSubject:
         held = self._held.holds
         with self._besides_rounds():
             self._held.resume()
-            answer = self._talk.ask(Describe(calls=tuple(calls)), Described)
+            parts = self._inputs.parts_of(calls)
+            answer = self._talk.ask(Describe(calls=tuple(calls), parts=parts), Described)
         if held:
             self.freeze()  # until it is asked again: nothing else of it is wanted meanwhile
+        self._inputs.take_back(parts)
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
         self._inputs.locate()
         self._layouts.learn(calls, answer.outputs, self._done)

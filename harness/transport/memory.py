@@ -270,7 +270,8 @@ class DeviceArena:
 class CopiedArena:
     """Memory of this process's own on a torch device, and shared host memory to copy it over.
 
-    Each process that has the descriptor sees what another wrote once that one has called `send` and it `take`.
+    Each process that has the descriptor sees what another wrote once that one has called `send` and it `take`, each of
+    the same parts: (start, size) in bytes.
     """
 
     kind: ArenaKind = "copied"
@@ -299,13 +300,17 @@ class CopiedArena:
     def descriptor(self) -> int:
         return self._host.descriptor()
 
-    def send(self) -> None:
-        """Copy this process's bytes to where others can take them."""
-        self._host.bytes().copy_(self._bytes)
+    def send(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Copy parts of this process's bytes to where others can take them."""
+        self._copy(self._bytes, self._host.bytes(), parts)
 
-    def take(self) -> None:
-        """Copy what was sent last, by either side, over this process's bytes."""
-        self._bytes.copy_(self._host.bytes())
+    def take(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Copy what was sent last of these parts, by either side, over this process's bytes."""
+        self._copy(self._host.bytes(), self._bytes, parts)
+
+    def _copy(self, source: Any, to: Any, parts: Sequence[tuple[int, int]]) -> None:
+        for start, size in parts:
+            to[start : start + size].copy_(source[start : start + size])
 
     def close(self) -> None:
         """Unmap the host's part. The device's goes with the last tensor over it."""

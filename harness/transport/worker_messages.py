@@ -93,10 +93,11 @@ class Prepare(Frozen):
 
 
 class Take(Frozen):
-    """Copy what was sent into a copied arena over the worker's own memory. Answer: `Taken`."""
+    """Copy what was sent into parts of a copied arena over the worker's own memory. Answer: `Taken`."""
 
     say: Literal["take"] = "take"
     arena: int
+    parts: tuple[tuple[int, int], ...]
 
 
 class Attend(Frozen):
@@ -176,10 +177,14 @@ STEP_BYTES = len(STEP) + _SLOT.size
 
 
 class Describe(Frozen):
-    """Say what the outputs of these calls of the last round look like. Answer: `Described`."""
+    """Say what the outputs of these calls of the last round look like. Answer: `Described`.
+
+    `parts` of a copied arena, in bytes, are what these calls saw: they are sent before.
+    """
 
     say: Literal["describe"] = "describe"
     calls: tuple[int, ...]
+    parts: tuple[tuple[int, int], ...] = ()
 
 
 class Release(Frozen):

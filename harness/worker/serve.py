@@ -295,7 +295,7 @@ class Server:
     def _take(self, request: Take) -> Taken:
         arena = self._arenas[request.arena]
         assert isinstance(arena, CopiedArena)
-        arena.take()
+        arena.take(request.parts)
         return Taken()
 
     def _attend(self, _: Attend) -> Attending:
@@ -395,7 +395,7 @@ class Server:
         copies: list[HostCopy] = []
         copied = [arena for arena in self._arenas.values() if isinstance(arena, CopiedArena)]
         for arena in copied:
-            arena.send()
+            arena.send(request.parts)
 
         def tensor(value: torch.Tensor) -> TensorValue:
             if value.numel() and not self._in_arena(value):

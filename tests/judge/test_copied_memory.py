@@ -53,12 +53,15 @@ def test_what_one_side_sends_the_other_takes():
     mine = CopiedArena(5000, "cpu")
     theirs = CopiedArena(5000, "cpu", mine.descriptor())
     mine.bytes().fill_(7)
+    theirs.bytes().fill_(0)
     assert not torch.equal(mine.bytes(), theirs.bytes())
-    mine.send()
-    theirs.take()
+    mine.send([(0, mine.size)])
+    theirs.take([(100, 200), (4000, 50)])
+    assert theirs.bytes().nonzero().view(-1).tolist() == [*range(100, 300), *range(4000, 4050)]
+    theirs.take([(0, theirs.size)])
     assert torch.equal(mine.bytes(), theirs.bytes())
     mine.close()
-    theirs.take()
+    theirs.take([(0, theirs.size)])
     assert bool((theirs.bytes() == 7).all())
     theirs.close()
 

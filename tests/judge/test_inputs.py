@@ -93,6 +93,19 @@ def test_contents_that_were_drawn_together_have_the_plain_values_of_their_draw()
     sets.close()
 
 
+def test_of_a_copied_arena_what_was_written_crosses_with_the_red_zones_around_it_and_once():
+    sets = InputSets([torch.zeros(2)], 3, HostArena)
+    slot = InputSets.size_of([torch.zeros(2)])
+    assert sets.newly_written() == ((0, 3 * slot + RED_ZONE),)
+    assert sets.newly_written() == ()
+    sets.write(1, [torch.ones(2)])
+    sets.write_together([2], [torch.ones(1, 2)])
+    assert sets.newly_written() == ((slot, slot + RED_ZONE), (2 * slot, slot + RED_ZONE))
+    sets.show_all()
+    assert len(sets.newly_written()) == 1
+    sets.close()
+
+
 def test_complex_inputs_are_drawn_anew_in_both_parts():
     value = torch.polar(torch.ones(8, 8), torch.zeros(8, 8))
     for kind in KINDS:

@@ -389,6 +389,12 @@ def test_rounds_have_enough_calls_to_outweigh_the_hand_over(candidate_s, referen
     assert sets_for(candidate_s, reference_s, 1, 1, Plan()) == count
 
 
+@pytest.mark.parametrize(("copied", "count"), [(False, 61), (True, 8)])
+def test_a_round_that_is_copied_over_the_host_has_no_more_than_is_copied_in_tenths_of_a_second(copied, count):
+    plan = Plan(bytes_budget=35 << 30, copied=copied)
+    assert sets_for(0.132e-3, 0.132e-3, 256 << 20, 256 << 20, plan) == count
+
+
 def reading(mhz, *throttle):
     return Reading(sm_mhz=mhz, memory_mhz=3201, temperature_c=50, power_w=300, throttle=throttle)
 

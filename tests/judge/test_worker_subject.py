@@ -474,7 +474,7 @@ def test_where_inputs_of_a_device_lay_before_says_nothing_of_an_output():
     subject = WorkerSubject(Talk(), hardware=hardware, init_arguments=[], call_s=1.0, memory_bytes=1 << 20)
     for base in (1 << 20, 1 << 30):
         subject._talk.base = base
-        subject.attach(SimpleNamespace(arena=arena, values=()))
+        subject.attach(SimpleNamespace(arena=arena, values=(), show_all=lambda: None))
     across = ((1 << 20) - 8,), (16,)
     subject._done = Done((across[0],), extents=(across[1],))
     subject.spoil()
