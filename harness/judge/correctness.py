@@ -49,15 +49,15 @@ class Expected:
     earlier trials, for where `exact` cannot tell, of each output, or one of all. What one output is off by says nothing
     of another. `others`: what the reference says where its rounding falls
     otherwise, once that was asked; of the structure and the shapes of `like`. Of more than `NEAREST_FAR` units they say
-    what elements may be that the others did not move; `missed` of each output may be something else besides. `left`:
-    what the arguments hold after a call, of a reference that changes them.
+    what elements may be that the others did not move; so many as `missed` says of each output, in the order of `plain`,
+    may be something else besides. `left`: what the arguments hold after a call, of a reference that changes them.
     """
 
     like: Any
     exact: Any
     known: tuple[Own, ...] = ()
     others: tuple[Other, ...] = ()
-    missed: int = 0
+    missed: tuple[int, ...] = ()
     left: "Expected | None" = None
 
 
@@ -110,7 +110,8 @@ class Witness:
 class Disagreement:
     """Why the outputs are not the reference's; `witness` is there where one element alone shows it.
 
-    `unexplained` counts the elements of that output that no sample of `Expected.others` tells of.
+    `unexplained` counts the elements of that output that are out of tolerance and that no sample of `Expected.others`
+    tells of. Of those that are rougher than is usual, and within tolerance, it says nothing.
     """
 
     reason: Difference
@@ -135,7 +136,8 @@ def compare(actual: Any, expected: Expected, tolerance: ToleranceName = "scaled"
     units = tuple(other.units for other in expected.others)
     own: list[Own] = []
     for place, one in enumerate(pairs):
-        terms = _Terms(tolerance, known_of(expected.known, place), units, expected.missed)
+        missed = expected.missed[place] if expected.missed else 0
+        terms = _Terms(tolerance, known_of(expected.known, place), units, missed)
         found = _compare_leaf(*one, terms)
         if isinstance(found, Disagreement):
             before = leaves([like for _, like, *_ in pairs[:place]])
@@ -179,7 +181,7 @@ _Pair = tuple[Any, Any, Any, tuple[Any, ...], str]
 
 @dataclass(frozen=True)
 class _Terms:
-    """How outputs are compared. `units` belong to the others of a pair, one each; `missed` as in `Expected`."""
+    """How an output is compared. `units` belong to the others of a pair, one each; `missed` is its own."""
 
     tolerance: ToleranceName
     known: Own = Own()  # noqa: RUF009  # a tuple
@@ -352,7 +354,8 @@ def _compare_values(
     spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0
     witness = _witness(tally, of, rtol, like.shape) if parts == 1 else None
-    few = tally.unexplained <= terms.missed and not tally.non_finite
+    unexplained = tally.unexplained
+    few = unexplained <= terms.missed and not tally.non_finite
     if tally.mismatched <= (movable.forgiven if few else 0):
         beyond = rough.beyond(movable.forgiven)
         if beyond is None:
@@ -373,7 +376,7 @@ def _compare_values(
     mismatch = _mismatch(
         name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced
     )
-    return replace(mismatch, witness=witness, unexplained=tally.unexplained)
+    return replace(mismatch, witness=witness, unexplained=unexplained)
 
 
 def _witness(tally: Tally, of: Scale, rtol: float, shape: Sequence[int]) -> Witness:

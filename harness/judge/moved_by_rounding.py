@@ -160,24 +160,17 @@ class MovedByRounding:
     def _with_missed(
         self, output: Any, expected: Expected, question: Question, found: Disagreement, others: tuple[Other, ...]
     ) -> Agreement | Disagreement:
-        """Compare once more where no more elements are untold of than of one of these samples by the others."""
+        """Compare once more where hardly more elements are untold of than of a sample by the others, in each output.
+
+        What is untold of a sample in one output excuses nothing in another.
+        """
         if not found.unexplained:
             return found
-        missed = math.ceil(MISSED * self._unexplained_of(others, output, expected, question))
-        if found.unexplained > missed:
+        _, narrowed = at_kept_places(output, self._moved(expected, question, others))
+        missed = tuple(math.ceil(MISSED * most) for most in unexplained_of_each(narrowed, self._tolerance))
+        if found.unexplained > max(missed):
             return found
         return self._compare_with(output, replace(expected, missed=missed), question, others)
-
-    def _unexplained_of(self, others: tuple[Other, ...], output: Any, expected: Expected, question: Question) -> int:
-        """Of the samples by one unit of rounding the most elements that no other of these tells of."""
-        _, narrowed = at_kept_places(output, self._moved(expected, question, others))
-        most = 0
-        for one in narrowed.others:
-            if one.units <= 1:
-                rest = tuple(other for other in narrowed.others if other is not one)
-                found = compare(one.outputs, replace(narrowed, others=rest), self._tolerance)
-                most = max(most, found.unexplained if isinstance(found, Disagreement) else 0)
-        return most
 
     def _compare_with(
         self, output: Any, expected: Expected, question: Question, others: tuple[Other, ...]
@@ -223,6 +216,27 @@ def out_of_tolerance(output: Any, expected: Expected, tolerance: ToleranceName) 
         mismatch = found.mismatch if isinstance(found, Disagreement) else None
         shares.append(mismatch.mismatched / mismatch.elements if mismatch else 0.0)
     return shares
+
+
+def unexplained_of_each(expected: Expected, tolerance: ToleranceName) -> list[int]:
+    """Of each output the most elements of a sample by one unit of rounding that no other sample tells of.
+
+    Each output is compared by itself: one that is out of tolerance would hide the next.
+    """
+    units = [other.units for other in expected.others]
+    said = (expected.like, expected.exact, *(other.outputs for other in expected.others))
+    counts = []
+    for place, (like, exact, *values) in enumerate(zip(*map(plain, said), strict=True)):
+        others = tuple(map(Other, values, units))
+        alone = Expected(like, exact, known=(known_of(expected.known, place),))
+        most = 0
+        for number, one in enumerate(others):
+            if one.units <= 1:
+                rest = replace(alone, others=(*others[:number], *others[number + 1 :]))
+                found = compare(one.outputs, rest, tolerance)
+                most = max(most, found.unexplained if isinstance(found, Disagreement) else 0)
+        counts.append(most)
+    return counts
 
 
 def _few(left: Mismatch | None) -> bool:

@@ -1,13 +1,14 @@
 """Outputs that rounding moves seldom and far: what samples of it leave untold."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from harness.judge.conditioning import Other
-from harness.judge.correctness import Agreement, Disagreement, Expected
-from harness.judge.moved_by_rounding import MovedByRounding
+from harness.judge.correctness import Agreement, Disagreement, Expected, compare
+from harness.judge.moved_by_rounding import MovedByRounding, unexplained_of_each
 from harness.judge.oracle import Otherwise
 from harness.judge.question import Question, TimeForDoubts
 
@@ -58,3 +59,50 @@ def test_what_is_not_finite_is_wrong_however_few_are(value):
     actual = output(20_000)
     actual[77] = value
     assert isinstance(held(actual), Disagreement)
+
+
+def held_beside(actual, sampled, exact):
+    """What is said of several outputs where each sample is what `sampled` makes of its chance."""
+    otherwise = Otherwise(exact, Other(sampled(1), 4.0), lambda units, chance: Other(sampled(chance % 10_000), units))
+    oracle = SimpleNamespace(repeats=True, otherwise=lambda *_, **__: otherwise)
+    question = Question(oracle, "nominal", SimpleNamespace(inputs=list), 0, timed=True)
+    moved = MovedByRounding("scaled", TimeForDoubts(lambda: None), unstable=0.0, leave_out=lambda _: None)
+    return moved.hold_again(actual, Expected(sampled(2), exact), question, Disagreement("values", "off"))
+
+
+def signs(chance):
+    """Signs of which some lie so near 0 that samples by four units of rounding move them, and few by one."""
+    drawn = torch.Generator().manual_seed(chance)
+    return torch.sign(EXACT - 1.5 + 3e-4 * torch.randn(ELEMENTS, generator=drawn, dtype=torch.float64)).float()
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+@pytest.mark.parametrize("first", [output, lambda chance: EXACT.float()])
+def test_each_output_of_several_is_held_against_its_own_samples(kind, first):
+    def both(chance):
+        return kind((first(chance), output(chance + 7)))
+
+    assert isinstance(held_beside(both(20_000), both, kind((EXACT, EXACT))), Agreement)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_untold_of_one_output_excuses_nothing_in_another(is_first):
+    def both(chance):
+        return (output(chance), signs(chance)) if is_first else (signs(chance), output(chance))
+
+    exact = tuple(EXACT if value.min() >= 0 else (EXACT - 1.5).sign() for value in both(1))
+    actual = both(20_000)
+    assert isinstance(held_beside(actual, both, exact), Agreement)
+    actual[is_first][-8:] = -1
+    assert isinstance(held_beside(actual, both, exact), Disagreement)
+
+
+def test_elements_of_a_sample_that_are_only_rougher_than_is_usual_excuse_none_out_of_tolerance():
+    like, rough = EXACT.clone(), EXACT.clone()
+    like += torch.linspace(-1e-7, 1e-7, ELEMENTS, dtype=torch.float64)
+    like[:3] += 0.01
+    rough[500:1500] += 2e-3
+    exact_elsewhere = tuple(Other(EXACT.float(), units) for units in (4.0, 1.0, 4.0))
+    expected = Expected(like.float(), EXACT, others=(Other(rough.float(), 1.0), *exact_elsewhere))
+    assert isinstance(compare(rough.float(), replace(expected, others=exact_elsewhere)), Disagreement)
+    assert unexplained_of_each(expected, "scaled") == [0]
