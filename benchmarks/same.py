@@ -201,9 +201,9 @@ def told(value: Any, torch: Any) -> str:
 
 
 def told_error(error: BaseException) -> str:
-    """The kind of an error and its words, without the C++ stack, addresses and times of day."""
+    """The kind of an error and its words, without the C++ stack, addresses, files with their lines and times of day."""
     text = re.split(r"\n(?:Exception raised from|C\+\+ CapturedTraceback)|\(\S+ at \S+:\d+\)", str(error))[0]
-    return re.sub(r"0x\w+|\[F\d+ [\d:.]+ (?:\d+ )?|\S+:\d+\]", "", f"{type(error).__name__}: {text}")
+    return re.sub(r'0x\w+|\[F\d+ [\d:.]+ (?:\d+ )?|\S+:\d+\]|"[^"\n]+":\d+', "", f"{type(error).__name__}: {text}")
 
 
 def compare(snippets: list[Snippet], stock: Side, slim: Side, processes: int, *, share: bool) -> Comparison:

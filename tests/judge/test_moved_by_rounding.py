@@ -1,5 +1,6 @@
 """Outputs that rounding moves seldom and far: what samples of it leave untold."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -62,8 +63,9 @@ def test_what_is_not_finite_is_wrong_however_few_are(value):
 
 
 def held_beside(actual, sampled, exact):
-    """What is said of several outputs where each sample is what `sampled` makes of its chance."""
-    otherwise = Otherwise(exact, Other(sampled(1), 4.0), lambda units, chance: Other(sampled(chance % 10_000), units))
+    """What is said of several outputs where each sample is what `sampled` makes of the next number."""
+    chances = itertools.count(10)
+    otherwise = Otherwise(exact, Other(sampled(1), 4.0), lambda units, _: Other(sampled(next(chances)), units))
     oracle = SimpleNamespace(repeats=True, otherwise=lambda *_, **__: otherwise)
     question = Question(oracle, "nominal", SimpleNamespace(inputs=list), 0, timed=True)
     moved = MovedByRounding("scaled", TimeForDoubts(lambda: None), unstable=0.0, leave_out=lambda _: None)
@@ -91,9 +93,10 @@ def test_what_is_untold_of_one_output_excuses_nothing_in_another(is_first):
         return (output(chance), signs(chance)) if is_first else (signs(chance), output(chance))
 
     exact = tuple(EXACT if value.min() >= 0 else (EXACT - 1.5).sign() for value in both(1))
-    actual = both(20_000)
+    rare, steady = output(20_000), (EXACT - 1.5).sign().float()
+    actual = (rare, steady) if is_first else (steady, rare)
     assert isinstance(held_beside(actual, both, exact), Agreement)
-    actual[is_first][-8:] = -1
+    steady[-8:] = -1
     assert isinstance(held_beside(actual, both, exact), Disagreement)
 
 

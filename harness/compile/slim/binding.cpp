@@ -39,8 +39,8 @@ std::string signature(const Overload& overload) {
   for (size_t i = 0; i < overload.count; ++i) {
     const Argument& argument = overload.arguments[i];
     text += i ? ", " : "";
-    if (i == overload.positional) text += "*, ";
     if (i && i == overload.nameless) text += "/, ";
+    if (i == overload.positional) text += "*, ";
     text += argument.name ? argument.name : "arg" + std::to_string(i);
     text += ": " + (argument.convert ? argument.type : argument.strict);
     if (argument.otherwise) text += " = " + std::string(py::repr(argument.otherwise));

@@ -22,6 +22,7 @@ namespace slim {
 
 inline void append(std::string& to, const char* text) { to += text; }
 void append(std::string& to, std::nullptr_t) = delete;
+void append(std::string& to, wchar_t letter) = delete;
 inline void append(std::string& to, const std::string& text) { to += text; }
 inline void append(std::string& to, std::string_view text) { to += text; }
 inline void append(std::string& to, char letter) { to += letter; }

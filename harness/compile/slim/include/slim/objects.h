@@ -190,7 +190,10 @@ class int_ : public object {
   template <typename T, typename = std::enable_if_t<std::is_integral_v<T>>>
   int_(T value) : object(to_python(static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value)), Taken()) {}
   template <typename T, typename = std::enable_if_t<std::is_integral_v<T>>>
-  operator T() const { return cast<T>(); }
+  operator T() const {
+    static_assert(!sizeof(T), "pybind11 cuts off what does not fit, and leaves an error behind: left to stock");
+    return T();
+  }
 };
 class float_ : public object {
   SLIM_CLASS(float_)
