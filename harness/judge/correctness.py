@@ -359,11 +359,7 @@ def _compare_values(
     if tally.mismatched <= (movable.forgiven if few else 0):
         beyond = rough.beyond(movable.forgiven)
         if beyond is None:
-            relative, theirs, usual = (
-                error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error, rough.usual)
-            )
-            own = Own(theirs, of.share, usual, rough.share)
-            return Agreement(relative, theirs, tally.share, spread, reduced, movable.share, (own,))
+            return replace(_agreement(tally, of, rough, movable), spread=spread, reduced=reduced)
         tally, witness = beyond, None
     index = index_of(tally.worst_at, like.shape)
     found, expected = (float(value[index]) for value in (actual, exact))
@@ -377,6 +373,15 @@ def _compare_values(
         name, elements, tally.mismatched, index, found, expected, allowed, reason=reason, reduced=reduced
     )
     return replace(mismatch, witness=witness, unexplained=unexplained)
+
+
+def _agreement(tally: Tally, of: Scale, rough: RoughElements, movable: Movable) -> Agreement:
+    """How close an output is, but for where its errors lie."""
+    relative, theirs, usual = (
+        error / of.mean if of.mean else 0.0 for error in (tally.largest, of.reference_error, rough.usual)
+    )
+    own = Own(theirs, of.share, usual, rough.share)
+    return Agreement(relative, theirs, tally.share, unstable=movable.share, own=(own,))
 
 
 def _witness(tally: Tally, of: Scale, rtol: float, shape: Sequence[int]) -> Witness:
