@@ -121,6 +121,7 @@ class Oracle:
         self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
+        self._by_rounding = False
         self._by_element = False
         self._convolves = True
         self._watches = problem.device.type == "cuda"  # where a kernel's assertion would end this process
@@ -134,8 +135,8 @@ class Oracle:
         So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
         alone. Asked for the calls of a round in order, it makes each of them once. `inputs` may be changed by it, which
         `changes_inputs` then says, and are in `Expected.left`; `aliases_inputs` says that outputs share memory with
-        inputs. `quick` leaves float64 out where it takes long, and
-        does not ask again whether it is the same function. Raises ReferenceRaised.
+        inputs. `quick` leaves float64 out where it takes long, and does not ask again whether rounding is why it is off.
+        Raises ReferenceRaised.
         """
         too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
         doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
@@ -467,10 +468,16 @@ class Oracle:
             torch.cuda.synchronize()
         self._double_s = time.monotonic() - started
         self._affordable = self._double_s <= FLOAT64_SECONDS
-        self._same_function = (quick and self._same_function) or (
-            _same_form(like, result) and (_is_near(like, result) or self._explained(like, result, doubled, seed))
+        self._same_function = _same_form(like, result) and (
+            _is_near(like, result) or self._is_off_by_rounding(like, result, doubled, seed, quick=quick)
         )
         return result if self._same_function else None
+
+    def _is_off_by_rounding(self, like: Any, exact: Any, inputs: list[Any], seed: int, *, quick: bool) -> bool:
+        """Whether rounding is why outputs are not near float64's; where it is to be quick, whether it was before."""
+        if not quick:
+            self._by_rounding = self._explained(like, exact, inputs, seed)
+        return self._by_rounding
 
     def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> bool:
         """Whether rounding moves the outputs as far as the reference as written is off.

@@ -107,6 +107,25 @@ def test_where_float64_is_another_function_the_reference_as_written_is_all_there
     assert expected.exact is expected.like
 
 
+def test_a_quick_question_asks_again_whether_float64_is_near(monkeypatch):
+    """A step that goes by the type is lost beside large values, and is most of small ones."""
+    monkeypatch.setattr(module, "QUICK_FLOAT64_SECONDS", 60.0)
+    step = "step = torch.finfo(x.dtype).eps * 2**20; return torch.round(x / step) * step"
+    oracle, expected = asked(step, torch.rand(16, 8) * 1e5)
+    assert expected.exact.dtype == torch.float64
+    small = oracle.expected([torch.rand(16, 8) / 20], quick=True)
+    assert small.exact is small.like
+    assert oracle.expected([torch.rand(16, 8) * 1e5], quick=True).exact.dtype == torch.float64
+
+
+def test_where_rounding_was_why_float64_is_off_a_quick_question_takes_that_for_granted(monkeypatch):
+    monkeypatch.setattr(module, "QUICK_FLOAT64_SECONDS", 60.0)
+    oracle, expected = asked("return (x.sum(1) - x.flip(1).sum(1)) * 1e6", torch.rand(16, 8))
+    assert expected.exact.dtype == torch.float64
+    monkeypatch.setattr(Oracle, "_explained", lambda *_: pytest.fail("that is asked slowly"))
+    assert oracle.expected([torch.rand(16, 8)], quick=True).exact.dtype == torch.float64
+
+
 def test_named_tuples_scalars_and_integers_may_stand_beside_tensors():
     body = "return torch.max(x, dim=0), x.sum().item(), None, {'n': 3}, [x.argmax()]"
     _, expected = asked(body, torch.rand(16, 8))
