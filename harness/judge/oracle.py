@@ -135,8 +135,8 @@ class Oracle:
         So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
         alone. Asked for the calls of a round in order, it makes each of them once. `inputs` may be changed by it, which
         `changes_inputs` then says, and are in `Expected.left`; `aliases_inputs` says that outputs share memory with
-        inputs. `quick` leaves float64 out where it takes long, and does not ask again whether rounding is why it is off.
-        Raises ReferenceRaised.
+        inputs. `quick` leaves float64 out where it takes long, and does not ask again whether rounding makes it differ
+        from the outputs. Raises ReferenceRaised.
         """
         too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
         doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
