@@ -51,7 +51,7 @@ the hand-over varies by 0.1 ms from round to round, and drawing contents takes t
 more a second. Where one side takes many times longer that is paid for by waiting, and less will do."""
 MAX_SETS = 256
 COPIED_BYTES = 4 << 30
-"""A round of more would be mostly copies: each byte crosses four times, at some 10 to 50 GB/s."""
+"""A round of more would be mostly copies: each byte crosses the host four times."""
 MIN_ROUNDS = 10
 MAX_ROUNDS = 500
 WARM_UP_ROUNDS = 2

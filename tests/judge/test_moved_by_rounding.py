@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -24,18 +25,19 @@ def output(chance, *, seldom=SELDOM):
     return torch.where(moved, torch.rand(ELEMENTS, generator=drawn, dtype=torch.float64), EXACT).float()
 
 
-def held(actual, *, seldom=SELDOM):
-    """What is said of it where each sample is such a kernel's."""
-
-    def sample(units, chance):
-        return Other(output(chance % 10_000, seldom=seldom), units)
-
-    otherwise = Otherwise(EXACT, sample(4.0, 1), sample)
+def held_beside(actual, sampled, exact):
+    """What is said of outputs where each sample is what `sampled` makes of the next number."""
+    chances = itertools.count(10)
+    otherwise = Otherwise(exact, Other(sampled(1), 4.0), lambda units, _: Other(sampled(next(chances)), units))
     oracle = SimpleNamespace(repeats=True, otherwise=lambda *_, **__: otherwise)
     question = Question(oracle, "nominal", SimpleNamespace(inputs=list), 0, timed=True)
     moved = MovedByRounding("scaled", TimeForDoubts(lambda: None), unstable=0.0, leave_out=lambda _: None)
-    expected = Expected(output(2, seldom=seldom), EXACT)
-    return moved.hold_again(actual, expected, question, Disagreement("values", "off"))
+    return moved.hold_again(actual, Expected(sampled(2), exact), question, Disagreement("values", "off"))
+
+
+def held(actual, *, seldom=SELDOM):
+    """What is said of one output where each sample is such a kernel's."""
+    return held_beside(actual, partial(output, seldom=seldom), EXACT)
 
 
 def test_elements_that_are_untold_of_each_sample_as_well_are_right():
@@ -60,16 +62,6 @@ def test_what_is_not_finite_is_wrong_however_few_are(value):
     actual = output(20_000)
     actual[77] = value
     assert isinstance(held(actual), Disagreement)
-
-
-def held_beside(actual, sampled, exact):
-    """What is said of several outputs where each sample is what `sampled` makes of the next number."""
-    chances = itertools.count(10)
-    otherwise = Otherwise(exact, Other(sampled(1), 4.0), lambda units, _: Other(sampled(next(chances)), units))
-    oracle = SimpleNamespace(repeats=True, otherwise=lambda *_, **__: otherwise)
-    question = Question(oracle, "nominal", SimpleNamespace(inputs=list), 0, timed=True)
-    moved = MovedByRounding("scaled", TimeForDoubts(lambda: None), unstable=0.0, leave_out=lambda _: None)
-    return moved.hold_again(actual, Expected(sampled(2), exact), question, Disagreement("values", "off"))
 
 
 def signs(chance):
