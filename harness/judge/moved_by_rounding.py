@@ -7,7 +7,7 @@ tolerance is held once more, with what `Oracle.otherwise` says of the very conte
 import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.oracle import FEWEST_OTHERS
 from harness.judge.question import Question, TimeForDoubts
 from harness.judge.sampled import at_kept_places, compare_kept
+from harness.judge.sums import Sums
 from harness.judge.tensors import leaves, plain
 from harness.judge.witness import is_wrong_by_most, is_wrong_by_one
 from harness.schema.record import ToleranceName
@@ -69,6 +70,8 @@ class MovedByRounding:
         again: Agreement | Disagreement | None = None
         with self._time.spent():
             again = self._compare_moved(output, expected, question, found)
+            if isinstance(again, Agreement):
+                again = self._compare_sums(output, expected, question, found) or again
         if again is None:
             return found
         if isinstance(again, Disagreement):
@@ -148,14 +151,45 @@ class MovedByRounding:
         again = self._with_missed(output, expected, question, found, question.others) if self._is_rare else found
         if isinstance(again, Agreement):
             return again
-        if not question.further:
-            question.further = tuple(question.otherwise.further(FAR, until=time.process_time() + DOUBT_S))
-        both = (*question.others, *question.further)
+        both = (*question.others, *self._further(question))
         again = self._compare_with(output, expected, question, both)
         if isinstance(again, Disagreement):
             again = self._with_missed(output, expected, question, again, both)
             self._is_rare |= isinstance(again, Agreement)
         return again if isinstance(again, Agreement) else found
+
+    def _compare_sums(
+        self, output: Any, expected: Expected, question: Question, found: Disagreement
+    ) -> Disagreement | None:
+        """Whether sums of what rounding explains element by element are not explained, by further samples either."""
+        others = question.others
+        if self._sums_apart(output, self._moved(expected, question, others)) is None:
+            return None
+        others += self._further(question)
+        apart = self._sums_apart(output, self._moved(expected, question, others))
+        return replace(found, detail=apart, witness=None) if apart else None
+
+    def _sums_apart(self, output: Any, expected: Expected) -> str | None:
+        """In words, of which output sums are not explained."""
+        output, expected = at_kept_places(output, expected)
+        for actual, alone in zip(plain(output), each_alone(expected), strict=True):
+            off = compare(actual, replace(alone, others=()), self._tolerance)
+            if not isinstance(off, Disagreement) or off.witness is None:
+                continue
+            apart = Sums(alone.like, alone.exact, alone.others, off.witness.allowed).apart(actual)
+            if apart is not None:
+                dim, untold, of = apart
+                return (
+                    f"{untold:,} of {of:,} sums of an output along dimension {dim} are not what rounding makes of them"
+                )
+        return None
+
+    def _further(self, question: Question) -> tuple[Other, ...]:
+        """Samples by many units of rounding."""
+        assert question.otherwise is not None
+        if not question.further:
+            question.further = tuple(question.otherwise.further(FAR, until=time.process_time() + DOUBT_S))
+        return question.further
 
     def _with_missed(
         self, output: Any, expected: Expected, question: Question, found: Disagreement, others: tuple[Other, ...]
@@ -207,10 +241,8 @@ def out_of_tolerance(output: Any, expected: Expected, tolerance: ToleranceName) 
     if any(not isinstance(one, torch.Tensor) for one in plain(output)):
         return None
     shares = []
-    for place, parts in enumerate(zip(*map(leaves, (output, expected.like, expected.exact)), strict=True)):
-        actual, like, exact = parts
-        known = (known_of(expected.known, place),)
-        found = compare(actual, Expected(like, exact, known=known), tolerance)
+    for actual, alone in zip(plain(output), each_alone(expected), strict=True):
+        found = compare(actual, replace(alone, others=()), tolerance)
         if isinstance(found, Disagreement) and (found.reason != "values" or found.mismatch is None):
             return None
         mismatch = found.mismatch if isinstance(found, Disagreement) else None
@@ -218,18 +250,20 @@ def out_of_tolerance(output: Any, expected: Expected, tolerance: ToleranceName) 
     return shares
 
 
-def unexplained_of_each(expected: Expected, tolerance: ToleranceName) -> list[int]:
-    """Of each output the most elements of a sample by one unit of rounding that no other sample tells of.
-
-    Each output is compared by itself: one that is out of tolerance would hide the next.
-    """
+def each_alone(expected: Expected) -> Iterator[Expected]:
+    """What is expected of each output by itself, in the order of `plain`: one out of tolerance would hide the next."""
     units = [other.units for other in expected.others]
     said = (expected.like, expected.exact, *(other.outputs for other in expected.others))
-    counts = []
     for place, (like, exact, *values) in enumerate(zip(*map(plain, said), strict=True)):
-        others = tuple(map(Other, values, units))
-        alone = Expected(like, exact, known=(known_of(expected.known, place),))
-        most = 0
+        others = tuple(itertools.starmap(Other, zip(values, units, strict=True)))
+        yield Expected(like, exact, known=(known_of(expected.known, place),), others=others)
+
+
+def unexplained_of_each(expected: Expected, tolerance: ToleranceName) -> list[int]:
+    """Of each output the most elements of a sample by one unit of rounding that no other sample tells of."""
+    counts = []
+    for alone in each_alone(expected):
+        most, others = 0, alone.others
         for number, one in enumerate(others):
             if one.units <= 1:
                 rest = replace(alone, others=(*others[:number], *others[number + 1 :]))
