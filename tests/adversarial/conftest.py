@@ -14,6 +14,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))  # t
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
-    settings = Settings(timeout_s=5, timing_s=0, memory_bytes=4 << 30)
+    settings = Settings(timeout_s=5, timing_s=0, memory_bytes=4 << 30, audit="none")
     with open_session("cpu", settings) as opened:
         yield opened

@@ -30,7 +30,9 @@ def made_up() -> ModuleType:
 def test_a_run_of_kernelbench_is_judged_as_it_is_and_its_analysis_reads_the_export(here, invoke, made_up, monkeypatch):
     expected = made_up.write(here / "checkout", 10, compiled=False)
     monkeypatch.chdir(here / "checkout")  # the problems are those of where one is
-    assert invoke("batch", "runs/made-up", "--run", "judged", "--set", "batch_size=2").exit_code == 0
+    assert (
+        invoke("batch", "runs/made-up", "--run", "judged", "--set", "batch_size=2", "--timing", "quick").exit_code == 0
+    )
     found = {record.submission.path: record for record in open_run("judged").records()}
     assert {path: record.verdict.kind == "correct" for path, record in found.items()} == expected
     assert {record.submission.model for record in found.values()} == {"nobody/made-up"}

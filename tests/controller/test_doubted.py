@@ -69,7 +69,7 @@ PYTORCH = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(s
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[..., Record]]:
-    with open_session("cpu", Settings(timing_s=0, tolerance="kernelbench")) as session:
+    with open_session("cpu", Settings(timing_s=0, tolerance="kernelbench", audit="none")) as session:
 
         def judge(source: str, **more: object) -> Record:
             settings = Settings.model_validate({**session.settings.model_dump(), **more})

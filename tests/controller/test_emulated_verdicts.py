@@ -70,7 +70,7 @@ def launch(by: str = "by.data_ptr<float>()") -> str:
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[str], Record]]:
-    with open_session("cpu", Settings(timing="none")) as session:
+    with open_session("cpu", Settings(timing="none", audit="none")) as session:
 
         def judge(body: str) -> Record:
             problem = text_problem(PROBLEM, name="scaled")

@@ -38,7 +38,7 @@ def judged(session: Session, name: str, language: str, workload: dict[str, int])
 
 @pytest.fixture(scope="module")
 def cpu():
-    with open_session("cpu", Settings()) as opened:
+    with open_session("cpu", Settings(audit="none")) as opened:
         yield opened
 
 
@@ -46,7 +46,7 @@ def cpu():
 def gpu():
     if choose_devices("auto")[0].gpu is None:
         pytest.skip("needs a CUDA device")
-    with open_session("cuda:0", Settings()) as opened:
+    with open_session("cuda:0", Settings(audit="none")) as opened:
         yield opened
 
 

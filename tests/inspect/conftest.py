@@ -19,5 +19,5 @@ def output() -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
-    with open_session("cpu", Settings(timeout_s=30, timing="none", memory_bytes=4 << 30)) as opened:
+    with open_session("cpu", Settings(timeout_s=30, timing="none", memory_bytes=4 << 30, audit="none")) as opened:
         yield opened

@@ -36,7 +36,7 @@ def model_new(body: str) -> str:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    with open_session("cpu", Settings(timing_s=0, timeout_s=10)) as opened:
+    with open_session("cpu", Settings(timing_s=0, timeout_s=10, audit="none")) as opened:
         opened.seats[0].device = replace(opened.seats[0].device, copied=True)
         yield opened
 
@@ -102,7 +102,7 @@ def test_a_worker_that_copies_nothing_breaks_the_protocol(judged):
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_gpu_is_judged_and_timed_through_copies(submission):
-    with open_session("cuda", Settings(timing_s=0)) as opened:
+    with open_session("cuda", Settings(timing_s=0, audit="none")) as opened:
         opened.seats[0].device = replace(opened.seats[0].device, copied=True)
         right, wrong = (
             evaluate(submission(model_new(body)), text_problem(PROBLEM), session=opened).record

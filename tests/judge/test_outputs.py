@@ -49,7 +49,7 @@ def get_init_inputs():
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Callable[[str], Verdict]]:
-    with open_session("cpu", Settings(timing_s=0)) as session:
+    with open_session("cpu", Settings(timing_s=0, audit="none")) as session:
         problem = text_problem(MODEL.format(name="Model", body=BODY), name="outputs")
 
         def judge(body: str) -> Verdict:

@@ -44,6 +44,8 @@ NAMES_OTHER_NUMBERS = {
     "wakes_itself_by_a_timer",
 }
 """Candidates in which such a number is another one, of threads or bytes, or in functions that nothing calls."""
+TWINS = {entry.twin for entry in read_corpus()}
+"""Controls that a cheat is compared with, which are timed fully as it is; the others as `--timing quick` does."""
 
 
 def entries(*threats: str) -> list[Entry]:
@@ -57,7 +59,8 @@ def names_its_verdict(entry: Entry, session: Session) -> None:
     as_written = NAMES_A_SIZE.search(submission.text) and entry.name not in NAMES_OTHER_NUMBERS
     smaller = {} if as_written else SMALLER.get(problem.name, {})
     expected = {str(expectation) for expectation in entry.expectations("cpu")}
-    limits: dict[str, object] = {}
+    is_quick = entry.threat == "control" and entry.name not in TWINS
+    limits: dict[str, object] = {"timing": "quick"} if is_quick else {}
     if "failed/out-of-memory" in expected:
         limits["memory_bytes"] = 1 << 30  # which fills within a second
     if expected == {"failed/timeout"}:
