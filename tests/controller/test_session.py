@@ -242,6 +242,21 @@ def test_a_judge_that_dies_is_named_with_its_last_words_and_started_anew(seat, j
     assert told(one, job) == JUDGEMENT
 
 
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (None, "judge's process for cpu hung up and did not end"),
+        (Exit(code=None, signal=11, cause="signal", log=""), r"judge's process for cpu died \(signal 11\)"),
+    ],
+)
+def test_how_a_judge_was_lost_is_said(seat, job, monkeypatch, ended, said):
+    monkeypatch.setattr(FakeProcess, "wait", lambda self, timeout_s: ended)
+    one = seat(dying, judging)
+    with pytest.raises(JudgeLost, match=said):
+        one.judge(job, build=lambda request: FAILURE, on_phase=lambda name: None)
+    assert told(one, job) == JUDGEMENT
+
+
 def test_an_answer_that_no_frame_holds_loses_the_judge_and_not_the_session(seat, job):
     def asking(channel: Channel) -> None:
         asked = channel.receive(TO_JUDGE)
