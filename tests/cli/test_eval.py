@@ -382,7 +382,7 @@ def test_files_whose_names_differ_in_stray_bytes_have_records_of_their_own(invok
 
 def test_two_that_are_compared_are_compared_with_each_other(invoke, here):
     text = (here / "right.py").read_text()
-    (here / "slow.py").write_text(text.replace("sleep(0)", "sleep(0.003)"))
+    (here / "slow.py").write_text(text.replace("sleep(0)", "sleep(0.001)"))
     (here / "right.py").write_text(text.replace("time.sleep(0)", "pass"))  # which gives up its core on a busy machine
     result = invoke("compare", "right.py", "slow.py", *relu())
     assert result.exit_code == 0
