@@ -202,6 +202,22 @@ def test_float64_is_the_same_function_where_rounding_explains_what_it_differs_by
     assert expected.exact.dtype == torch.float64
 
 
+STEPS = "step = torch.finfo(x.dtype).eps * 2**20\n        steps = torch.round(x / step) * step\n        "
+NOISE = "noise = (x.sum(0) - x.flip(0).cumsum(0)[-1]) * 1e6\n        "
+
+
+@pytest.mark.parametrize("outputs", ["noise, steps", "[steps, {'a': noise}]"])
+def test_what_rounding_explains_of_one_output_explains_nothing_of_another(monkeypatch, outputs):
+    monkeypatch.setattr(module, "QUICK_FLOAT64_SECONDS", 60.0)
+    x = torch.rand(16, 8)
+    oracle, expected = asked(STEPS + NOISE + f"return {outputs}", x * 1e5)  # where steps are near in float64 as well
+    assert leaves(expected.exact)[0].dtype == torch.float64
+    small = oracle.expected([x / 20], quick=True)
+    assert small.exact is small.like
+    _, small = asked(STEPS + NOISE + f"return {outputs}", x / 20)
+    assert small.exact is small.like
+
+
 def others(body, *inputs):
     oracle, expected = asked(body, *inputs)
     return told(oracle, expected, list(inputs))
