@@ -62,11 +62,14 @@ def test_what_is_within_tolerance_adds_up_and_is_right():
     assert apart(chosen(1) * (1 + 9e-5), lambda chance: chosen(1), chosen(1)) is None
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_sum_that_is_not_finite_in_the_reference_either_tells_nothing(value):
-    exact = chosen(1)
-    exact[:, 0] = value
-    assert apart(exact.clone(), lambda chance: exact, exact) is None
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_hides_nothing_of_what_else_is_in_a_row(value):
+    def masked(rows):
+        return torch.nn.functional.pad(rows, (1, 0), value=value)
+
+    both = torch.nn.functional.pad(torch.ones(ROWS, 2, dtype=torch.float64), (0, COLUMNS - 2))
+    assert apart(masked(chosen(99)), lambda chance: masked(chosen(chance)), masked(chosen(1))) is None
+    assert apart(masked(both), lambda chance: masked(chosen(chance)), masked(chosen(1))) == (1, ROWS, ROWS)
 
 
 def test_rows_of_whole_numbers_and_of_bools_are_summed_too():
