@@ -74,7 +74,7 @@ class Sums:
 
 
 def _pieces(value: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Rows of a tensor in float64, so many at once. What is not finite would leave nothing of a sum, and counts as 0."""
+    """Rows of a tensor in float64, so many at once. What is not finite, and would leave no sum, counts as 0."""
     rows = max(1, _PIECE * len(value) // value.numel())
     return (piece.to(torch.float64).nan_to_num(0.0, 0.0, 0.0) for piece in value.detach().split(rows))
 
