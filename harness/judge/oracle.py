@@ -179,6 +179,8 @@ class Oracle:
                 return None
             with mode:
                 result = self._call(self._double, doubled)
+            if not _same_form(expected.like, result):  # how many elements there are, rounding decides
+                return None
             return at_kept_places(output, replace(expected, exact=result))[1].exact
 
         actual, narrowed = at_kept_places(output, expected)

@@ -338,3 +338,10 @@ def test_what_a_reference_leaves_in_its_inputs_is_told_in_both_precisions():
     assert expected.left.exact[0].dtype == torch.float64
     _, unchanged = asked("return x.sum()", torch.rand(4))
     assert unchanged.left is None
+
+
+def test_a_smaller_type_is_looked_for_where_rounding_decides_how_many_elements_there_are():
+    x = torch.rand(64, 64)
+    oracle, expected = asked("y = x @ x.t() - 16; return y[y > 0]", x)
+    off = expected.like * (1 + 1e-3 * torch.randn(expected.like.shape))
+    assert oracle.coarse(off, expected, [x], most_s=60.0) in (None, "fewer bits than float32")
