@@ -212,8 +212,14 @@ class Oracle:
         far = frozenset() if exact is None else _far(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
             first = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks)
-            if first is not None and far <= _explained(first, like, exact, HARDLY_EXPLAINED):
-                return Otherwise(exact, first, partial(self._jittered, like, inputs, seed, blocks=blocks))
+            if first is not None:
+                untold = far - _explained(first, like, exact, HARDLY_EXPLAINED)
+                jittered = partial(self._jittered, like, inputs, seed, blocks=blocks)
+                if not untold:
+                    return Otherwise(exact, first, jittered)
+                if told := _of_floats(like) - untold:
+                    stepped = partial(self._moved, like, inputs, seed, blocks=blocks)
+                    return _in_part(told, like, Otherwise(exact, first, jittered), stepped)
         exact = None if far else exact
         mixing = Mixes()
         with mixing:
@@ -624,6 +630,36 @@ def _explained(other: Other, like: Any, exact: Any, most: float) -> frozenset[in
     """
     both = zip(_ratios(like, exact, like), _ratios(other.outputs, exact, like), strict=True)
     return frozenset(place for place, (off, moved) in enumerate(both) if off <= most * moved)
+
+
+def _of_floats(value: Any) -> frozenset[int]:
+    """The places of the tensors that are no integers."""
+    floats = (leaf.is_floating_point() or leaf.is_complex() for leaf in leaves(value))
+    return frozenset(place for place, is_one in enumerate(floats) if is_one)
+
+
+def _in_part(
+    told: frozenset[int], like: Any, otherwise: Otherwise, stepped: Callable[[float, int], Other | None]
+) -> Otherwise:
+    """The same for the outputs at some places: of the others float64 is another function, and inputs are moved."""
+
+    def beside(sample: Other | None) -> Other | None:
+        if sample is None:
+            return None
+        others = stepped(sample.units, secrets.randbits(62))
+        return Other(_chosen(told, sample.outputs, like if others is None else others.outputs), sample.units)
+
+    first = beside(otherwise.first)
+    assert first is not None
+    exact = _chosen(told, otherwise.exact, like)
+    return Otherwise(exact, first, lambda units, chance: beside(otherwise.sample(units, chance)))
+
+
+def _chosen(places: frozenset[int], one: Any, other: Any) -> Any:
+    """An output with the tensors of `one` at some places, and those of `other` elsewhere."""
+    both = enumerate(zip(leaves(one), leaves(other), strict=True))
+    found = iter([mine if place in places else theirs for place, (mine, theirs) in both])
+    return mapped(one, lambda _: next(found))
 
 
 def _apart(one: Any, other: Any) -> float:

@@ -345,3 +345,15 @@ def test_a_smaller_type_is_looked_for_where_rounding_decides_how_many_elements_t
     oracle, expected = asked("y = x @ x.t() - 16; return y[y > 0]", x)
     off = expected.like * (1 + 1e-3 * torch.randn(expected.like.shape))
     assert oracle.coarse(off, expected, [x], most_s=60.0) in (None, "fewer bits than float32")
+
+
+def test_samples_are_float64s_of_the_outputs_of_which_it_is_the_same_function_and_moved_inputs_of_the_others():
+    x = torch.rand(16, 8) / 20
+    oracle, expected = asked(STEPS + NOISE + "return steps, noise, x.argmax(-1)", x)
+    exact, found = told(oracle, expected, [x])
+    assert [leaf.dtype for leaf in exact] == [torch.float32, torch.float64, torch.int64]
+    assert torch.equal(exact[0], expected.like[0])
+    assert len(found) > 1
+    for other in found:
+        assert float((other.outputs[0] - expected.like[0]).abs().max()) < 1e-6
+        assert 0 < float((other.outputs[1] - exact[1]).abs().max()) < 1e3
