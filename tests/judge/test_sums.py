@@ -44,6 +44,14 @@ def test_a_few_rows_of_many_are_named_with_their_dimension():
     assert apart(some, lambda chance: chosen(chance, 4096), chosen(1, 4096)) == (1, 64, 4096)
 
 
+@pytest.mark.parametrize("rows", [2, 15])
+def test_of_few_rows_none_is_left_out(rows):
+    some = chosen(99, rows)
+    assert apart(some, lambda chance: chosen(chance, rows), chosen(1, rows)) is None
+    some[0, :2] = 1
+    assert apart(some, lambda chance: chosen(chance, rows), chosen(1, rows)) == (1, 1, rows)
+
+
 @pytest.mark.parametrize("transpose", [False, True])
 def test_noise_of_each_element_explains_its_sums_along_every_dimension(transpose):
     def sampled(chance):
