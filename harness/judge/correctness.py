@@ -230,7 +230,8 @@ def _compare_leaf(
         got, written, right, *rest = (
             torch.tensor(value, dtype=torch.float64) for value in (actual, like, exact, *others)
         )
-        return _compare_values(got, written, right, tuple(rest), name, rtol=1e-4, terms=terms)
+        found = _compare_values(got, written, right, tuple(rest), name, rtol=1e-4, terms=terms)
+        return replace(found, witness=None) if isinstance(found, Disagreement) else found  # it is no tensor's element
     said = (like, *terms.split(others)[0])
     numbers = all(isinstance(value, int) for value in (actual, *said))
     if actual != like and not (_lie_between(actual, min(said), max(said)) if numbers else actual in said):

@@ -121,7 +121,7 @@ class Oracle:
         self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
-        self._by_rounding = False
+        self._by_rounding: frozenset[int] = frozenset()
         self._by_element = False
         self._convolves = True
         self._watches = problem.device.type == "cuda"  # where a kernel's assertion would end this process
@@ -179,6 +179,8 @@ class Oracle:
                 return None
             with mode:
                 result = self._call(self._double, doubled)
+            if not _same_form(expected.like, result):  # how many elements there are, rounding decides
+                return None
             return at_kept_places(output, replace(expected, exact=result))[1].exact
 
         actual, narrowed = at_kept_places(output, expected)
@@ -207,12 +209,18 @@ class Oracle:
                 self._double_s, exact = seconds, None
         if exact is not None and not _same_form(like, exact):
             exact = None
-        near = exact is not None and _is_near(like, exact)
+        far = frozenset() if exact is None else _far(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
             first = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks)
-            if first is not None and (near or _explained(first, like, exact, HARDLY_EXPLAINED)):
-                return Otherwise(exact, first, partial(self._jittered, like, inputs, seed, blocks=blocks))
-        exact = exact if near else None
+            if first is not None:
+                untold = far - _explained(first, like, exact, HARDLY_EXPLAINED)
+                jittered = partial(self._jittered, like, inputs, seed, blocks=blocks)
+                if not untold:
+                    return Otherwise(exact, first, jittered)
+                if told := _of_floats(like) - untold:
+                    stepped = partial(self._moved, like, inputs, seed, blocks=blocks)
+                    return _in_part(told, like, Otherwise(exact, first, jittered), stepped)
+        exact = None if far else exact
         mixing = Mixes()
         with mixing:
             self._again(self.model, inputs, seed, blocks)
@@ -468,28 +476,25 @@ class Oracle:
             torch.cuda.synchronize()
         self._double_s = time.monotonic() - started
         self._affordable = self._double_s <= FLOAT64_SECONDS
-        self._same_function = _same_form(like, result) and (
-            _is_near(like, result) or self._is_off_by_rounding(like, result, doubled, seed, quick=quick)
-        )
+        self._same_function = _same_form(like, result) and self._is_same(like, result, doubled, seed, quick=quick)
         return result if self._same_function else None
 
-    def _is_off_by_rounding(self, like: Any, exact: Any, inputs: list[Any], seed: int, *, quick: bool) -> bool:
-        """Whether rounding is why outputs are not near float64's; where it is to be quick, whether it was before."""
-        if not quick:
+    def _is_same(self, like: Any, exact: Any, inputs: list[Any], seed: int, *, quick: bool) -> bool:
+        """Whether each output is near float64's, or off it by rounding; where it is to be quick, as it was before."""
+        far = _far(like, exact)
+        if far and not quick:
             self._by_rounding = self._explained(like, exact, inputs, seed)
-        return self._by_rounding
+        return far <= self._by_rounding
 
-    def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> bool:
-        """Whether rounding moves the outputs as far as the reference as written is off.
+    def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> frozenset[int]:
+        """The places of the outputs that rounding moves as far as the reference as written is off there.
 
         A reference that draws random numbers draws others in float64, and has none of that.
         """
         if self.changes_inputs or not _is_float32([like, list(self.model.parameters())]):
-            return False
+            return frozenset()
         other = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62))
-        if other is None:
-            return False
-        return _explained(other, like, exact, EXPLAINED / other.units)
+        return frozenset() if other is None else _explained(other, like, exact, EXPLAINED / other.units)
 
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         """The outputs. Tensors may be changed by it; lists and dicts of them are its own, and stay as they are here."""
@@ -609,18 +614,62 @@ def _same_form(like: Any, other: Any) -> bool:
 
 def _is_near(like: Any, exact: Any) -> bool:
     """Whether float64 is no further from the reference as written than its rounding leaves without a question."""
-    return _apart(like, exact) <= (NEAR if _is_float32(like) else NEAR_SMALL)
+    return not _far(like, exact)
 
 
-def _explained(other: Other, like: Any, exact: Any, most: float) -> bool:
-    """Whether the reference as written is off by at most so many times what rounding moves in a sample."""
-    return _apart(like, exact, like) <= most * _apart(other.outputs, exact, like)
+def _far(like: Any, exact: Any) -> frozenset[int]:
+    """The places of the outputs that float64 is further from than rounding leaves without a question."""
+    most = NEAR if _is_float32(like) else NEAR_SMALL
+    return frozenset(place for place, ratio in enumerate(_ratios(like, exact, exact)) if not ratio <= most)
 
 
-def _apart(one: Any, other: Any, of: Any = None) -> float:
-    """The largest ratio, of all outputs, of what two are apart in all and the size of `of`, or of the second."""
-    sizes = other if of is None else of
-    return max((_ratio(*three) for three in zip(*map(leaves, (one, other, sizes)), strict=True)), default=0.0)
+def _explained(other: Other, like: Any, exact: Any, most: float) -> frozenset[int]:
+    """The places of the outputs that are off by at most so many times what rounding moves in a sample.
+
+    What one output is off by says nothing of another.
+    """
+    both = zip(_ratios(like, exact, like), _ratios(other.outputs, exact, like), strict=True)
+    return frozenset(place for place, (off, moved) in enumerate(both) if off <= most * moved)
+
+
+def _of_floats(value: Any) -> frozenset[int]:
+    """The places of the tensors that are no integers."""
+    floats = (leaf.is_floating_point() or leaf.is_complex() for leaf in leaves(value))
+    return frozenset(place for place, is_one in enumerate(floats) if is_one)
+
+
+def _in_part(
+    told: frozenset[int], like: Any, otherwise: Otherwise, stepped: Callable[[float, int], Other | None]
+) -> Otherwise:
+    """The same for the outputs at some places: of the others float64 is another function, and inputs are moved."""
+
+    def beside(sample: Other | None) -> Other | None:
+        if sample is None:
+            return None
+        others = stepped(sample.units, secrets.randbits(62))
+        return Other(_chosen(told, sample.outputs, like if others is None else others.outputs), sample.units)
+
+    first = beside(otherwise.first)
+    assert first is not None
+    exact = _chosen(told, otherwise.exact, like)
+    return Otherwise(exact, first, lambda units, chance: beside(otherwise.sample(units, chance)))
+
+
+def _chosen(places: frozenset[int], one: Any, other: Any) -> Any:
+    """An output with the tensors of `one` at some places, and those of `other` elsewhere."""
+    both = enumerate(zip(leaves(one), leaves(other), strict=True))
+    found = iter([mine if place in places else theirs for place, (mine, theirs) in both])
+    return mapped(one, lambda _: next(found))
+
+
+def _apart(one: Any, other: Any) -> float:
+    """The largest ratio, of all outputs, of what two are apart in all and the size of the second."""
+    return max(_ratios(one, other, other), default=0.0)
+
+
+def _ratios(one: Any, other: Any, of: Any) -> list[float]:
+    """Of each output the ratio of what two are apart in all and the size of `of`."""
+    return [_ratio(*three) for three in zip(*map(leaves, (one, other, of)), strict=True)]
 
 
 def _ratio(one: torch.Tensor, other: torch.Tensor, of: torch.Tensor) -> float:

@@ -12,8 +12,8 @@ import torch
 
 from harness.judge.conditioning import FACTOR, NEAREST_FAR, Other
 
-MORE_OFTEN, A_FEW = 3.0, 2
-"""So many times as many sums may be untold of as are of a sample by the others, and a few more."""
+MORE_OFTEN, A_FEW, OF = 3.0, 2, 16
+"""So many times as many sums may be untold of as are of a sample by the others, and a few more, of so many each."""
 _PIECE = 1 << 24
 """Elements that are summed at once."""
 
@@ -56,7 +56,7 @@ class Sums:
             moved = self._out_of_tolerance(dim, output).clamp_(min=1).sqrt_()
             error = (self._along(dim, output) - right).abs()
             untold = int((error > within + moved * _largest(reaches, like=right)).sum())
-            if untold > math.ceil(MORE_OFTEN * usual) + A_FEW:
+            if untold > math.ceil(MORE_OFTEN * usual) + min(A_FEW, right.numel() // OF):
                 return dim, untold, right.numel()
         return None
 
@@ -74,9 +74,9 @@ class Sums:
 
 
 def _pieces(value: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Rows of a tensor in float64, so many at once."""
+    """Rows of a tensor in float64, so many at once. What is not finite, and would leave no sum, counts as 0."""
     rows = max(1, _PIECE * len(value) // value.numel())
-    return (piece.to(torch.float64) for piece in value.detach().split(rows))
+    return (piece.to(torch.float64).nan_to_num(0.0, 0.0, 0.0) for piece in value.detach().split(rows))
 
 
 def _joined(dim: int, sums: list[torch.Tensor]) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from delicate import CASES, product, source, twin
+from delicate import CASES, added, product, source, twin
 
 from harness.judge import conditioning
 from harness.judge.audit import audit
@@ -24,6 +24,20 @@ def test_an_honest_twin_that_adds_in_another_order_is_correct(judge_function, na
 def test_a_planted_bug_is_caught_where_rounding_decides_much(judge_function, name):
     body, _, wrong = CASES[name]
     assert judge_function(source(body), twin(wrong), models=True).verdict.kind == "wrong"
+
+
+@pytest.mark.parametrize("first", ["torch.sign(x @ self.w), {}", "[{}, torch.sign(x @ self.w)]", "{}"])
+@pytest.mark.parametrize(("off", "verdict"), [(0.0, "correct"), (1e3, "wrong")])
+def test_a_number_beside_tensors_may_be_off_where_rounding_moves_it(judge_function, first, off, verdict):
+    number = "float((y.sum(-1) - y.flip(-1).cumsum(-1)[:, -1]).sum() * 1e6)"
+
+    def forward(x, w, book):
+        y = product(x, w)
+        found = float((added(y) - y.sum(-1)).sum() * 1e6) + off * float(y.abs().sum())
+        return {"t": (torch.sign(y), found), "[": [found, torch.sign(y)], "{": found}[first[0]]
+
+    body = source("y = x @ self.w\nreturn " + first.format(number))
+    assert judge_function(body, twin(forward), models=True).verdict.kind == verdict
 
 
 def noise_of(work, units=1.0, coarse=frozenset()):

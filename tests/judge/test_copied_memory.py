@@ -88,6 +88,19 @@ def test_what_is_wrong_is_found_through_the_copies(judged, body, reason):
     assert verdict.reason == reason
 
 
+@pytest.mark.parametrize("body", ["return x.copy_(torch.relu(x)), x.t() + 1", "x.neg_(); return x.sum(1), x[:1] - 2"])
+def test_what_the_reference_leaves_in_its_inputs_has_to_be_left_there_in_timed_calls_too(session, submission, body):
+    problem = text_problem(PROBLEM.replace("return torch.relu(x), x.t() + 1", body))
+    right, wrong = (
+        evaluate(submission(model_new(answer)), problem, session=session).record
+        for answer in (body, f"x = x.clone(); {body}")
+    )
+    assert isinstance(right.verdict, Correct), right.verdict
+    assert right.timing is not None
+    assert isinstance(wrong.verdict, Wrong)
+    assert wrong.verdict.reason == "inputs-changed"
+
+
 def test_a_worker_that_copies_nothing_breaks_the_protocol(judged):
     verdict = judged(
         "import gc; from harness.worker.serve import Server\n"

@@ -202,6 +202,22 @@ def test_float64_is_the_same_function_where_rounding_explains_what_it_differs_by
     assert expected.exact.dtype == torch.float64
 
 
+STEPS = "step = torch.finfo(x.dtype).eps * 2**20\n        steps = torch.round(x / step) * step\n        "
+NOISE = "noise = (x.sum(0) - x.flip(0).cumsum(0)[-1]) * 1e6\n        "
+
+
+@pytest.mark.parametrize("outputs", ["noise, steps", "[steps, {'a': noise}]"])
+def test_what_rounding_explains_of_one_output_explains_nothing_of_another(monkeypatch, outputs):
+    monkeypatch.setattr(module, "QUICK_FLOAT64_SECONDS", 60.0)
+    x = torch.rand(16, 8)
+    oracle, expected = asked(STEPS + NOISE + f"return {outputs}", x * 1e5)  # where steps are near in float64 as well
+    assert leaves(expected.exact)[0].dtype == torch.float64
+    small = oracle.expected([x / 20], quick=True)
+    assert small.exact is small.like
+    _, small = asked(STEPS + NOISE + f"return {outputs}", x / 20)
+    assert small.exact is small.like
+
+
 def others(body, *inputs):
     oracle, expected = asked(body, *inputs)
     return told(oracle, expected, list(inputs))
@@ -322,3 +338,22 @@ def test_what_a_reference_leaves_in_its_inputs_is_told_in_both_precisions():
     assert expected.left.exact[0].dtype == torch.float64
     _, unchanged = asked("return x.sum()", torch.rand(4))
     assert unchanged.left is None
+
+
+def test_a_smaller_type_is_looked_for_where_rounding_decides_how_many_elements_there_are():
+    x = torch.rand(64, 64)
+    oracle, expected = asked("y = x @ x.t() - 16; return y[y > 0]", x)
+    off = expected.like * (1 + 1e-3 * torch.randn(expected.like.shape))
+    assert oracle.coarse(off, expected, [x], most_s=60.0) in (None, "fewer bits than float32")
+
+
+def test_samples_are_float64s_of_the_outputs_of_which_it_is_the_same_function_and_moved_inputs_of_the_others():
+    x = torch.rand(16, 8) / 20
+    oracle, expected = asked(STEPS + NOISE + "return steps, noise, x.argmax(-1)", x)
+    exact, found = told(oracle, expected, [x])
+    assert [leaf.dtype for leaf in exact] == [torch.float32, torch.float64, torch.int64]
+    assert torch.equal(exact[0], expected.like[0])
+    assert len(found) > 1
+    for other in found:
+        assert float((other.outputs[0] - expected.like[0]).abs().max()) < 1e-6
+        assert 0 < float((other.outputs[1] - exact[1]).abs().max()) < 1e3

@@ -44,6 +44,14 @@ def test_a_few_rows_of_many_are_named_with_their_dimension():
     assert apart(some, lambda chance: chosen(chance, 4096), chosen(1, 4096)) == (1, 64, 4096)
 
 
+@pytest.mark.parametrize("rows", [2, 15])
+def test_of_few_rows_none_is_left_out(rows):
+    some = chosen(99, rows)
+    assert apart(some, lambda chance: chosen(chance, rows), chosen(1, rows)) is None
+    some[0, :2] = 1
+    assert apart(some, lambda chance: chosen(chance, rows), chosen(1, rows)) == (1, 1, rows)
+
+
 @pytest.mark.parametrize("transpose", [False, True])
 def test_noise_of_each_element_explains_its_sums_along_every_dimension(transpose):
     def sampled(chance):
@@ -62,11 +70,14 @@ def test_what_is_within_tolerance_adds_up_and_is_right():
     assert apart(chosen(1) * (1 + 9e-5), lambda chance: chosen(1), chosen(1)) is None
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_sum_that_is_not_finite_in_the_reference_either_tells_nothing(value):
-    exact = chosen(1)
-    exact[:, 0] = value
-    assert apart(exact.clone(), lambda chance: exact, exact) is None
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_hides_nothing_of_what_else_is_in_a_row(value):
+    def masked(rows):
+        return torch.nn.functional.pad(rows, (1, 0), value=value)
+
+    both = torch.nn.functional.pad(torch.ones(ROWS, 2, dtype=torch.float64), (0, COLUMNS - 2))
+    assert apart(masked(chosen(99)), lambda chance: masked(chosen(chance)), masked(chosen(1))) is None
+    assert apart(masked(both), lambda chance: masked(chosen(chance)), masked(chosen(1))) == (1, ROWS, ROWS)
 
 
 def test_rows_of_whole_numbers_and_of_bools_are_summed_too():
