@@ -81,10 +81,10 @@ class Verification:
         reference's outputs have another form than in trials.
         """
         oracle, calls = self.weights.oracle, list(written)
-        changed = written if oracle.changes_inputs else {}
-        left = self._left_in(changed)
+        changed, is_shared = written if oracle.changes_inputs else {}, self.sets.arena.shared
+        left = self._left_in(changed) if is_shared else {}
         outputs = subject.outputs(calls)
-        if not self.sets.arena.shared:  # what calls left there comes with their outputs
+        if not is_shared:  # what calls left there comes with their outputs
             left = self._left_in(changed)
         require_outputs(outputs, self.sets, oracle, "timed")
         if self.tight:  # what is compared was copied

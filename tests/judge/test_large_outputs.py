@@ -46,34 +46,30 @@ from torch.utils.cpp_extension import load_inline
 
 SOURCE = """
 #include <torch/extension.h>
-
-__global__ void longer_kernel(const float* x, const float* y, bool* out, int64_t rows, int64_t columns) {
-    int64_t r = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (r >= rows) return;
-    int64_t offset = r * columns;
-    for (int64_t c = 0; c < columns; ++c) out[offset + c] = x[r] > y[c];
-}
+#include <ATen/Parallel.h>
 
 torch::Tensor longer(torch::Tensor x, torch::Tensor y) {
-    int64_t rows = x.size(0), columns = y.size(1);
+    int64_t rows = x.size(0), columns = y.size(1), n = rows * columns;
     auto out = torch::empty({rows, columns}, x.options().dtype(torch::kBool));
-    longer_kernel<<<(rows + 255) / 256, 256>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), out.data_ptr<bool>(), rows, columns);
+    const float *a = x.data_ptr<float>(), *b = y.data_ptr<float>();
+    bool* to = out.data_ptr<bool>();
+    at::parallel_for(0, rows, 64, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+            int64_t offset = r * columns;
+            if (offset < 0) continue;
+            for (int64_t c = 0; c < columns; ++c) to[offset + c] = a[r] > b[c];
+        }
+    });
     return out;
 }
 """
 
-extension = load_inline(
-    name="longer",
-    cpp_sources="torch::Tensor longer(torch::Tensor x, torch::Tensor y);",
-    cuda_sources=SOURCE,
-    functions=["longer"],
-)
+extension = load_inline(name="longer", cpp_sources=SOURCE, functions=["longer"], extra_cflags=["-O3"])
 
 
 class ModelNew(torch.nn.Module):
     def forward(self, x, y):
-        return extension.longer(x, y)
+        return extension.longer(x, y)  # on the CPU; that cuda is named keeps it from being timed, which takes minutes
 '''
 
 
@@ -106,7 +102,7 @@ def test_single_elements_past_two_to_the_31_are_found_and_the_first_is_named(ses
     More that are wrong there, such as rows whose offset 32 bits do not hold, are found and counted in the same way.
     """
     offset = 2**31 + 11
-    wrong = changed(KERNEL, "x[r] > y[c]", f"(x[r] > y[c]) != (offset + c == {offset})")
+    wrong = changed(KERNEL, "a[r] > b[c]", f"(a[r] > b[c]) != (offset + c == {offset})")
     verdict = verdict_of(changed(wrong, "c < columns; ++c)", "c < columns - (r == rows - 1); ++c)"), session)
     assert (verdict.kind, verdict.reason) == ("wrong", "values")
     assert verdict.mismatch.worst_index == divmod(offset, COLUMNS)
