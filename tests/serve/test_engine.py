@@ -407,7 +407,7 @@ def test_what_waits_is_cancelled_at_once_and_so_is_what_runs_as_far_as_its_calle
         held = ask(engine, "hold")
         assert bench.holding.wait(30)
         others = [ask(engine, f"answer {n}") for n in range(8)]
-        for id in (held, *others):
+        for id in (*others, held):
             engine.cancel(id)
             assert engine.jobs.look(id).state == "cancelled"
         bench.gate.set()
