@@ -188,12 +188,9 @@ def _wide(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
 
 
-def forgiven(once: int, moved: int, samples: int) -> int:
-    """How many elements that no sample moved may be off at most, where they moved others and one alone `once` of these.
-
-    One at least where any moved: that chance left none to one sample alone says little where they are few.
-    """
-    return math.ceil(MISSED * max(once, 1) / samples) if moved else 0
+def forgiven(once: int, samples: int) -> int:
+    """How many elements that no sample moved may be off at most, where one sample alone moved `once` of them."""
+    return math.ceil(MISSED * once / samples) if once else 0
 
 
 def moved(inputs: Sequence[Any], seed: int, units: int) -> list[Any]:
@@ -241,16 +238,14 @@ def _moved_part(value: torch.Tensor, seed: int, units: int) -> torch.Tensor:
 class Movable:
     """The elements of one output that rounding moves, each sample counted with the reference as written.
 
-    `mean` is mean |exact|. `hit` counts these elements, `once` those that one sample alone moved so far, `lost` those
-    of which nothing can be told; `typical` is the median of how far elements move in one unit, `widest` how far any
-    moved in any sample.
+    `mean` is mean |exact|. `once` counts the elements that one sample alone moved so far, `lost` those of which nothing
+    can be told; `typical` is the median of how far elements move in one unit, `widest` how far any moved in any sample.
     """
 
     rtol: float
     mean: float
     others: tuple[tuple[torch.Tensor, float], ...]
     elements: int = 0
-    hit: int = 0
     lost: int = 0
     once: int = 0
     typical: float = 0.0
@@ -272,7 +267,6 @@ class Movable:
                 apart = (sample.to(precision) - want).abs_().nan_to_num_(0.0, 0.0, 0.0)
                 self.widest = max(self.widest, float(apart.max()))
             self.elements += want.numel()
-            self.hit += int(hit.sum())
             self.lost += int(lost.sum())
             self.once += int((hit & alone).sum())
             found = moves[hit & moves.isfinite()]
@@ -328,7 +322,7 @@ class Movable:
     @property
     def forgiven(self) -> int:
         """So many further elements may be off at most, each by what further samples say."""
-        return forgiven(self.once, self.hit, len(self.units))
+        return forgiven(self.once, len(self.units))
 
     @property
     def share(self) -> float:

@@ -310,7 +310,7 @@ def _compare_exactly(
         at = int(apart.argmax())
         if float(apart[at]) > worst:
             worst, worst_at = float(apart[at]), start + int(places[at])
-    if unexplained <= missed and count <= forgiven(once, unstable, len(others)):
+    if unexplained <= missed and count <= forgiven(once, len(others)):
         return Agreement(unstable=unstable / like.numel())
     index = index_of(worst_at, like.shape)
     found = _mismatch(name, like.numel(), count, index, actual[index].item(), like[index].item(), 0.0)
