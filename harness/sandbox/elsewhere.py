@@ -71,7 +71,7 @@ def environment_elsewhere(folder: Path) -> dict[str, str]:
     """What such an interpreter runs in: our packages, and a folder of its own to write to."""
     return {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": ":".join(entry for entry in sys.path if entry.endswith("site-packages")),
+        "PYTHONPATH": ":".join(_packages()),
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": str(folder),
         "HOME": str(folder),
@@ -79,12 +79,22 @@ def environment_elsewhere(folder: Path) -> dict[str, str]:
 
 
 def python_for_anybody() -> str:
-    """An interpreter like ours that another user can run. Raises SandboxError where there is none."""
+    """An interpreter like ours that another user can run.
+
+    Raises SandboxError where there is none, or where another user may not enter where our packages lie.
+    """
+    closed = host.closed_to_others([str(host.PACKAGE_ROOT), *_packages()])
+    if closed is not None:
+        raise SandboxError(f"another user may not enter {closed}, where packages lie")
     same = f"/usr/bin/python3.{sys.version_info.minor}"
     for python in (sys.executable, same):
         if Path(python).exists() and host.closed_to_others([os.path.realpath(python)]) is None:
             return python
     raise SandboxError(f"neither {sys.executable} nor {same} can be run by another user")
+
+
+def _packages() -> list[str]:
+    return [entry for entry in sys.path if entry.endswith("site-packages")]
 
 
 def _without_namespaces() -> bytes:
