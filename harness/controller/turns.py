@@ -79,23 +79,24 @@ class Turns(Generic[T]):
             try:
                 while True:
                     longest_s = time_left()
-                    for one, thing in self._shared_out():
+                    room, more_s = self._room()
+                    for one, thing in self._shared_out(room):
                         if one is mine:
                             self._free.remove(thing)
                             self._since[number] = time.monotonic()
                             return number, thing
-                    mine.news.wait(_sooner(longest_s, self._room()[1]))
+                    mine.news.wait(_sooner(longest_s, more_s))
             finally:
                 self._waiting.remove(mine)
                 self._wake()
 
     def _wake(self) -> None:
-        for one, _ in self._shared_out():
+        for one, _ in self._shared_out(self._room()[0]):
             one.news.notify()
 
-    def _shared_out(self) -> Iterator[tuple[_Waiting[T], T]]:
-        """Whose turn it is with what is free: each in the line has the first that fits it and is left."""
-        left, room = list(self._free), self._room()[0]
+    def _shared_out(self, room: int) -> Iterator[tuple[_Waiting[T], T]]:
+        """Whose turn it is with what is free, of so many: each in the line has the first that fits it and is left."""
+        left = list(self._free)
         for one in self._waiting:
             if not left or not room:
                 return
@@ -107,12 +108,15 @@ class Turns(Generic[T]):
                     break
 
     def _room(self) -> tuple[int, float | None]:
-        """How many may be handed out now, and seconds until it may be one more, None where time adds none."""
+        """How many may be handed out now, and seconds until it may be one more, None where time adds none.
+
+        Where none is young those that have their turn now will be: after that it is looked again.
+        """
         if self._young is None:
             return len(self._free), None
         now = time.monotonic()
         young = [age for since in self._since.values() if (age := now - since) < self._young_s]
-        return max(0, self._young - len(young)), self._young_s - max(young) if young else None
+        return max(0, self._young - len(young)), self._young_s - max(young, default=0.0)
 
 
 def _sooner(one: float | None, other: float | None) -> float | None:

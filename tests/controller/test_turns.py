@@ -123,6 +123,29 @@ def test_few_are_had_that_were_handed_out_a_moment_ago() -> None:
     assert waited[4] >= 0.6
 
 
+def test_none_is_forgotten_where_several_make_room_at_the_same_moment() -> None:
+    """Those that wait look at the same time, and find that it is another's turn: they look again once that is old."""
+    for _ in range(60):
+        turns, enough = Turns(range(8), young=2, young_s=0.01), threading.Event()
+        begun = threading.Semaphore(0)
+
+        def body(
+            turns: Turns[int] = turns, enough: threading.Event = enough, begun: threading.Semaphore = begun
+        ) -> None:
+            with turns.turn():
+                begun.release()
+                enough.wait(30)
+
+        threads = [threading.Thread(target=body) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        all_began = all(begun.acquire(timeout=5) for _ in threads)
+        enough.set()
+        for thread in threads:
+            thread.join()
+        assert all_began
+
+
 def test_what_is_given_back_soon_makes_room_at_once() -> None:
     turns, order = Turns(range(8), young=1, young_s=1e6), []
     with turns.turn():
