@@ -541,7 +541,8 @@ def test_an_interrupt_ends_the_batch_at_once_and_leaves_nothing(here, start, fai
     assert stderr.endswith("harness: interrupted; what was judged is kept, and the same command goes on from there\n")
     assert "Traceback" not in stderr
     wait_until_gone(mark)
-    assert {0} <= {record.submission.sample for record in records(here / "runs/r")} <= {0, 2}, "1 never ends"
+    samples = sorted(record.submission.sample for record in records(here / "runs/r"))
+    assert samples in ([0], [0, 2]), "1 never ends"
 
 
 # Timing a right answer takes seconds, and emulated ones are never timed: few of the first kind, so that some kills meet
