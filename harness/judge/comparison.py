@@ -120,11 +120,12 @@ class Comparison:
         """Compare outputs of calls on equal inputs with the reference, and with each other. How the first agrees."""
         found = self.hold(outputs[0], expected, question)
         for again in outputs[1:]:
-            if same(outputs[0], again):  # of which the same would be said, if there is time to ask it again
+            bitwise = same(outputs[0], again)
+            if bitwise:  # of which the same would be said, if there is time to ask it again
                 self.trials += 1
             else:
                 self._hold_again(again, outputs[0], expected, question)
-            self.note_repeated(outputs[0], again)
+            self.note_repeated(bitwise=bitwise)
         return found
 
     def _hold_again(self, again: Any, first: Any, expected: Expected, question: Question) -> None:
@@ -151,9 +152,9 @@ class Comparison:
                 Wrong(reason="inputs-changed", detail=detail, trial=question.trial, mismatch=found.mismatch)
             )
 
-    def note_repeated(self, first: Any, again: Any) -> None:
+    def note_repeated(self, *, bitwise: bool) -> None:
         """Take down whether two right outputs of calls on equal inputs are equal to the bit."""
-        self._bitwise = same(first, again) and self._bitwise is not False
+        self._bitwise = bitwise and self._bitwise is not False
 
     def are_apart(self, first: Any, again: Any) -> bool:
         """Whether two outputs differ from each other by more than one may from the reference."""

@@ -49,18 +49,20 @@ class Tally:
         Nearly all chunks agree, and those are done after few passes over memory.
         """
         error, allowed = (got - want).abs_(), self._allowed(want, further)
-        largest = float(error.max())
+        norm = torch.linalg.vector_norm(error, dtype=torch.float64)
+        found = torch.stack([error.max().double(), norm, error.div_(allowed).max().double()])
+        largest, root, share = found.tolist()  # which waits for a device once
         if math.isfinite(largest):
             self.widest = max(self.widest, largest)
-            self.square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
-        if math.isfinite(largest) and bool((error <= allowed).all()):
-            self.largest = max(self.largest, largest)
-            self.share = max(self.share, float(error.div_(allowed).nan_to_num_(0.0).max()))
-            return
+            self.square += root**2
+            if share <= 1.0:
+                self.largest, self.share = max(self.largest, largest), max(self.share, share)
+                return
         written = written.to(want.dtype)
         if not bool(want.isfinite().all()):
             want = torch.where(want.isfinite(), want, written)
-            error, allowed = (got - want).abs_(), self._allowed(want, further)
+            allowed = self._allowed(want, further)
+        error = (got - want).abs_()
         same = (got == want) | (~written.isfinite() & ((got == written) | (got.isnan() & written.isnan())))
         if further is not None:
             same |= further.isposinf()
@@ -92,7 +94,8 @@ class Tally:
         return self._allowed(want, None)
 
     def _allowed(self, want: torch.Tensor, further: torch.Tensor | None) -> torch.Tensor:
-        allowed = want.abs().mul_(self.rtol).add_(self.base)
+        sizes = want.abs()
+        allowed = torch.add(sizes.new_tensor(self.base), sizes, alpha=self.rtol, out=sizes)
         if math.isfinite(self.usual):  # and what is larger by so much of its own size
             allowed += want.abs().masked_fill_(want.abs() <= self.usual, 0.0).mul_(self.rare)
         if math.isfinite(self.upto):  # what is larger may be off by what is usual of all

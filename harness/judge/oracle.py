@@ -47,6 +47,8 @@ QUICK_FLOAT64_SECONDS = 5e-3
 """Calls of timed rounds are judged in float64 where it takes less than this; there are hundreds of them."""
 SLOW_FLOAT64_SECONDS = 2.0
 """Once a float64 call took longer than this it is not asked how rounding moves its outputs either."""
+AS_FAR = 2.0
+"""Where float64 is off by no more than so many times what rounding explained before, it is the same function."""
 HARDLY_EXPLAINED = 256.0
 """Where the reference as written is off by more than so many times what a sample moves in all, float64 is another
 function and is not asked how rounding falls. Of outputs that saturate some samples move hardly any elements."""
@@ -121,7 +123,7 @@ class Oracle:
         self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
-        self._by_rounding: frozenset[int] = frozenset()
+        self._by_rounding: dict[int, float] = {}
         self._by_element = False
         self._convolves = True
         self._watches = problem.device.type == "cuda"  # where a kernel's assertion would end this process
@@ -209,7 +211,7 @@ class Oracle:
                 self._double_s, exact = seconds, None
         if exact is not None and not _same_form(like, exact):
             exact = None
-        far = frozenset() if exact is None else _far(like, exact)
+        far = frozenset() if exact is None else frozenset(_far(like, exact))
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
             first = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks)
             if first is not None:
@@ -480,11 +482,15 @@ class Oracle:
         return result if self._same_function else None
 
     def _is_same(self, like: Any, exact: Any, inputs: list[Any], seed: int, *, quick: bool) -> bool:
-        """Whether each output is near float64's, or off it by rounding; where it is to be quick, as it was before."""
+        """Whether each output is near float64's, or off it by rounding; where it is to be quick, as it was before.
+
+        What is off by no more than `AS_FAR` times what rounding explained on other contents is not asked about again.
+        """
         far = _far(like, exact)
-        if far and not quick:
-            self._by_rounding = self._explained(like, exact, inputs, seed)
-        return far <= self._by_rounding
+        if not quick and any(not off <= AS_FAR * self._by_rounding.get(place, 0.0) for place, off in far.items()):
+            told = self._explained(like, exact, inputs, seed)
+            self._by_rounding = {place: off for place, off in far.items() if place in told}
+        return far.keys() <= self._by_rounding.keys()
 
     def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> frozenset[int]:
         """The places of the outputs that rounding moves as far as the reference as written is off there.
@@ -617,10 +623,10 @@ def _is_near(like: Any, exact: Any) -> bool:
     return not _far(like, exact)
 
 
-def _far(like: Any, exact: Any) -> frozenset[int]:
-    """The places of the outputs that float64 is further from than rounding leaves without a question."""
+def _far(like: Any, exact: Any) -> dict[int, float]:
+    """The places of the outputs that float64 is further from than rounding leaves without a question, and how far."""
     most = NEAR if _is_float32(like) else NEAR_SMALL
-    return frozenset(place for place, ratio in enumerate(_ratios(like, exact, exact)) if not ratio <= most)
+    return {place: ratio for place, ratio in enumerate(_ratios(like, exact, exact)) if not ratio <= most}
 
 
 def _explained(other: Other, like: Any, exact: Any, most: float) -> frozenset[int]:
@@ -680,7 +686,15 @@ def _ratio(one: torch.Tensor, other: torch.Tensor, of: torch.Tensor) -> float:
     apart = size = 0.0
     for _, parts in pieces(one, other, of):
         mine, theirs, right = (part.double() for part in parts)
-        both = mine.isfinite() & theirs.isfinite()
-        apart += float((mine - theirs).abs().masked_fill(~both, 0.0).sum())
-        size += float(right.abs().masked_fill(~both, 0.0).sum())
+        off = mine - theirs
+        sums = _sums_of_sizes(off, right)
+        if not all(map(math.isfinite, sums)):
+            both = mine.isfinite() & theirs.isfinite()
+            sums = _sums_of_sizes(off.masked_fill_(~both, 0.0), right.masked_fill(~both, 0.0))
+        apart, size = apart + sums[0], size + sums[1]
     return apart / (size + 1e-30)
+
+
+def _sums_of_sizes(*values: torch.Tensor) -> list[float]:
+    """Of each flat tensor of float64 the sum of what its elements are without their signs; waits for a device once."""
+    return torch.stack([torch.linalg.vector_norm(value, 1) for value in values]).tolist()

@@ -14,6 +14,7 @@ from harness.judge.correctness import Expected
 from harness.judge.failure import RaceFound, SubjectFailed, WrongAnswer
 from harness.judge.question import Question
 from harness.judge.subject import Subject
+from harness.judge.tensors import same
 from harness.schema.verdict import Wrong
 from harness.transport.worker_messages import Order
 
@@ -67,7 +68,7 @@ class Orders:
                 detail = _RACE.format(order=order.kind)
                 raise WrongAnswer(Wrong(reason="data-race", detail=detail, trial=question.trial, mismatch=mismatch))
             if wrong is None:
-                self._comparison.note_repeated(first, again)
+                self._comparison.note_repeated(bitwise=same(first, again))
             self._left_s = max(1e-9, self._left_s - (time.monotonic() - started))
         if wrong is not None:
             raise WrongAnswer(wrong)

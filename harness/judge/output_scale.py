@@ -167,20 +167,22 @@ def _measured(
     has_error = like.data_ptr() != exact.data_ptr()
     for _, (right, written) in pieces(exact, like, limit=limit):
         want = right.to(precision)
-        error = (written.to(precision) - want).abs_() if has_error else torch.zeros(1, device=want.device)
-        size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
-        if not math.isfinite(size + widest):  # half that overflows says nothing of how large the rest is
+        error = written.to(precision) - want if has_error else want.new_zeros(1)
+        norms = _norms(want, error)
+        if not all(map(math.isfinite, norms)):  # half that overflows says nothing of how large the rest is
             finite = want.isfinite() & error.isfinite()
             want, error = want.masked_fill(~finite, 0.0), error.masked_fill(~finite, 0.0)
-            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
+            norms = _norms(want, error)
             count -= int((~finite).sum())
-        found.largest = max(found.largest, float(want.abs().max()))
+        found.largest = max(found.largest, norms[3])
         if math.isfinite(upto):
             small = want.abs() <= upto
             want, error = want.masked_fill(~small, 0.0), error.masked_fill(~small, 0.0)
-            size, widest = float(want.abs().sum(dtype=torch.float64)), float(error.max())
+            norms = _norms(want, error)
             count -= int((~small).sum())
+        size, square, error_square, _, widest = norms
         if math.isfinite(most):
+            error = error.abs()
             counted = error.masked_fill(error > most * (want.abs() + mean), 0.0)
             if math.isfinite(usual):
                 rare = want.abs() > usual
@@ -188,11 +190,22 @@ def _measured(
                 counted.masked_fill_(rare, 0.0)
             widest = float(counted.max())
         total += size
-        found.square += float(torch.linalg.vector_norm(want, dtype=torch.float64)) ** 2
+        found.square += square**2
         found.reference_error = max(found.reference_error, widest)
-        found.reference_square += float(torch.linalg.vector_norm(error, dtype=torch.float64)) ** 2
+        found.reference_square += error_square**2
     found.mean = total / count if count else 0.0
     return found
+
+
+def _norms(want: torch.Tensor, error: torch.Tensor) -> list[float]:
+    """Of sizes the sum and the root of the sum of squares, of errors the latter, and the largest of either.
+
+    A device is waited for once.
+    """
+    norm = torch.linalg.vector_norm
+    sums = [norm(value, order, dtype=torch.float64) for value, order in ((want, 1), (want, 2), (error, 2))]
+    largest = [norm(value, math.inf).double() for value in (want, error)]
+    return torch.stack([*sums, *largest]).tolist()
 
 
 def some_places(value: torch.Tensor, count: int = SAMPLED) -> torch.Tensor:

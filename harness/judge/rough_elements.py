@@ -5,6 +5,7 @@ elements at which the reference itself is exact were excused by its error at oth
 many times the median, and where some are next to none.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class RoughElements:
             self._few = _FewAreRough(most, self._elements, known.rough if middle is None else None)
             self.usual = usual
         if middle:
-            self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), self._elements, middle / NEARLY_NONE)
+            self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), middle / NEARLY_NONE)
 
     def add(
         self,
@@ -64,15 +65,20 @@ class RoughElements:
         written: torch.Tensor,
         further: torch.Tensor | None,
         samples: Sequence[torch.Tensor],
+        tally: Tally,
     ) -> None:
         """Count a chunk in; `further` is what rounding lets its elements be off by besides.
 
-        `samples` are what the reference says where one unit of its rounding falls otherwise.
+        `samples` are what the reference says where one unit of its rounding falls otherwise. `tally` has counted the
+        chunk.
         """
+        asks_exact = self._exact is not None and not self._exact.holds_all(tally, further)
+        if self._few is None and not asks_exact:
+            return
         written = written.to(want.dtype)
         if self._few is not None:
             self._few.add(start, got, want, written, further, samples)
-        if self._exact is not None:
+        if self._exact is not None and asks_exact:
             self._exact.add(start, got, want, written, further)
 
     @property
@@ -130,22 +136,36 @@ class _FewAreRough:
 
 @dataclass
 class _SomeAreExact:
-    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`, and elsewhere."""
+    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`, and elsewhere.
+
+    Counted over chunks in which anything is: `elements` are theirs.
+    """
 
     beyond: Tally
-    elements: int
     nearly: float
+    elements: int = 0
     exact: int = 0
     outside: int = 0
+
+    def holds_all(self, tally: Tally, further: torch.Tensor | None) -> bool:
+        """Whether no element that was counted so far can be out of the ordinary tolerance: all use little of more."""
+        plain = further is None and math.isinf(tally.usual) and math.isinf(tally.upto)
+        return plain and not tally.mismatched and tally.share * tally.base <= self.beyond.base
 
     def add(
         self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
     ) -> None:
+        allowed = self.beyond.allowed(want)
+        if further is not None:
+            allowed += further
+        error = (got - want).abs_()
+        if bool((error <= allowed).all()):
+            return
         close = (written - want).abs_() <= self.nearly
         self.beyond.add(start, torch.where(close, got, want), want, written, further, ())
-        allowed = self.beyond.allowed(want) if further is None else self.beyond.allowed(want) + further
+        self.elements += want.numel()
         self.exact += int(close.sum())
-        self.outside += int((((got - want).abs_() > allowed) & ~close).sum())
+        self.outside += int(((error > allowed) & ~close).sum())
 
     def is_broken(self) -> bool:
         """Whether that is more often so there than elsewhere."""

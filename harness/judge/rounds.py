@@ -35,6 +35,9 @@ allocator settles within one. They are repeated and do not count."""
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
+MOST_PAUSED_S, PAUSED_TIMES = 10.0, 4.0
+"""One that was waited for between its rounds for so long in all, and so many times as long as the reference, has
+failed: the device is held meanwhile."""
 
 
 class Device(Protocol):
@@ -229,6 +232,16 @@ class Clock:
         mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
         return mine > PAUSE_FACTOR * theirs + PAUSE_S
 
+    def _require_answers(self) -> None:
+        """Raise SubjectFailed where the candidate kept the judge waiting between its rounds."""
+        if self._candidate is None:
+            return
+        sums = {side: sum(pauses) for side, pauses in self.pause_s.items()}
+        mine_s = sums.pop(id(self._candidate), 0.0)
+        if mine_s > MOST_PAUSED_S and mine_s > PAUSED_TIMES * (theirs_s := sum(sums.values())):
+            waited = f"took {mine_s:.0f} s to answer between its rounds, for which the reference took {theirs_s:.1g} s"
+            raise SubjectFailed("timeout", waited)
+
     def split_round(self, side: Side) -> None:
         """A verified round whose second half gets other contents once its first half is done.
 
@@ -290,6 +303,7 @@ class Clock:
         started = time.monotonic()
         side.subject.release()
         self.pause_s[id(side)][-1] += time.monotonic() - started
+        self._require_answers()
         side.subject.freeze()
         if samples is not None and settled:
             samples.round_s.append(timed.seconds)

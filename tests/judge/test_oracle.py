@@ -1,5 +1,6 @@
 """What the reference says, and when float64 is asked beside it."""
 
+import math
 import time
 
 import pytest
@@ -124,6 +125,24 @@ def test_where_rounding_was_why_float64_is_off_a_quick_question_takes_that_for_g
     assert expected.exact.dtype == torch.float64
     monkeypatch.setattr(Oracle, "_explained", lambda *_: pytest.fail("that is asked slowly"))
     assert oracle.expected([torch.rand(16, 8)], quick=True).exact.dtype == torch.float64
+
+
+def test_what_rounding_explained_is_asked_about_again_only_where_float64_is_further_off(monkeypatch):
+    cancels = "return (x.sum(1) - x.flip(1).sum(1)) * 1e6"
+    oracle, expected = asked(cancels, torch.rand(16, 8))
+    assert expected.exact.dtype == torch.float64
+    asks = []
+    monkeypatch.setattr(Oracle, "_explained", lambda *_: asks.append(1) or frozenset())
+    given = torch.rand(16, 8)
+    for place in oracle._by_rounding:
+        oracle._by_rounding[place] = math.inf
+    assert oracle.expected([given]).exact.dtype == torch.float64
+    assert not asks
+    for place in oracle._by_rounding:
+        oracle._by_rounding[place] = 1e-30
+    unexplained = oracle.expected([given])
+    assert asks
+    assert unexplained.exact is unexplained.like
 
 
 def test_named_tuples_scalars_and_integers_may_stand_beside_tensors():

@@ -908,6 +908,20 @@ def test_a_candidate_that_takes_its_time_between_rounds_is_told_apart(monkeypatc
     assert measured.paused == (paused_s > 0)
 
 
+@pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
+def test_a_candidate_that_keeps_the_judge_waiting_between_its_rounds_has_failed(monkeypatch, theirs_s, fails):
+    real = Recorder.wake
+
+    def wake(self):
+        real(self)
+        self.clock.now += 0.5 if self.name == "candidate" else theirs_s
+
+    monkeypatch.setattr(Recorder, "wake", wake)
+    monkeypatch.setattr(rounds, "MOST_PAUSED_S", 3.0)
+    with pytest.raises(SubjectFailed, match="took 4 s to answer between its rounds") if fails else nullcontext():
+        run(4)
+
+
 def test_a_reference_that_was_slowed_counts_with_its_time_alone():
     def beside(candidate, reference):
         reference.call_s = 3e-3
