@@ -1,9 +1,9 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
-A call that is out of tolerance (`correctness`) is asked about three times before it is wrong: whether another order of
-equal elements explains it (`by_ties`), whether tf32 in convolutions does (`by_tf32`), and whether rounding does
-(`moved_by_rounding`), unless a row of it settles that nothing does (`witness`). One that agrees is asked whether it is
-as exact as the reference (`fewer_bits`).
+A call that is out of tolerance (`correctness`), and is not the reference as written to the bit, is asked about three
+times before it is wrong: whether another order of equal elements explains it (`by_ties`), whether tf32 in convolutions
+does (`by_tf32`), and whether rounding does (`moved_by_rounding`), unless a row of it settles that nothing does
+(`witness`). One that agrees is asked whether it is as exact as the reference (`fewer_bits`).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from harness.judge.fewer_bits import FewerBits
 from harness.judge.known_error import KnownError
 from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
-from harness.judge.sampled import compare_kept
+from harness.judge.sampled import at_kept_places, compare_kept
 from harness.judge.tensors import same
 from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
@@ -67,7 +67,7 @@ class Comparison:
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
         self.has_agreed = True
-        if self.by_tf32 or (found.reduced and self._is_as_written(output, expected, question)):
+        if self.by_tf32 or (found.reduced and self._is_nearer(output, expected, question)):
             found = replace(found, spread=0.0, reduced=0.0)
         self.known_error.learn(found.own, question.kind)
         self._agreement = self._agreement | found
@@ -76,11 +76,16 @@ class Comparison:
     def _hold_in_doubt(
         self, output: Any, expected: Expected, question: Question, found: Disagreement
     ) -> Agreement | Disagreement:
-        """Compare again with what explains it.
+        """Compare again with what explains it. What is the reference as written to the bit is right as it is.
 
         A timed call for which no time is left is asked about all the same, as the last one: else who used that time up
         could answer anything. It is wrong where nothing explains it, and raises CannotBeTimed where something does.
         """
+        if _is_as_written(output, expected):
+            again = (
+                found if question.timed or self.by_tf32 else self._by_tf32.hold_again(output, expected, question, found)
+            )
+            return again if isinstance(again, Agreement) else Agreement()
         is_last = question.timed and self._time.is_spent and not self._moved.is_passed_over(output, expected, question)
         if is_last:
             self._time.begin_anew()
@@ -112,7 +117,7 @@ class Comparison:
                 settled = is_wrong_by_a_row(output, expected, question, found)
         return settled
 
-    def _is_as_written(self, output: Any, expected: Expected, question: Question) -> bool:
+    def _is_nearer(self, output: Any, expected: Expected, question: Question) -> bool:
         """Whether it is the reference as written that has an error all over, and not the output."""
         return self._by_tf32.is_nearer(output, expected, question, may_ask=not self._agreement.reduced)
 
@@ -198,6 +203,12 @@ class Comparison:
             left_out=tuple(self._moved.left_out),
             weights="by-name" if by_name else "by-seed",
         )
+
+
+def _is_as_written(output: Any, expected: Expected) -> bool:
+    """Whether an output is what the reference as written says, bit for bit, where it was kept."""
+    actual, narrowed = at_kept_places(output, expected)
+    return same(actual, narrowed.like)
 
 
 def not_repeatable(wrong: Wrong) -> Wrong:
