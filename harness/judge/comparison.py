@@ -19,7 +19,7 @@ from harness.judge.fewer_bits import FewerBits
 from harness.judge.known_error import KnownError
 from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
-from harness.judge.sampled import at_kept_places, compare_kept
+from harness.judge.sampled import compare_kept, is_as_written
 from harness.judge.tensors import same
 from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
@@ -81,11 +81,8 @@ class Comparison:
         A timed call for which no time is left is asked about all the same, as the last one: else who used that time up
         could answer anything. It is wrong where nothing explains it, and raises CannotBeTimed where something does.
         """
-        if _is_as_written(output, expected):
-            again = (
-                found if question.timed or self.by_tf32 else self._by_tf32.hold_again(output, expected, question, found)
-            )
-            return again if isinstance(again, Agreement) else Agreement()
+        if is_as_written(output, expected):
+            return Agreement()
         is_last = question.timed and self._time.is_spent and not self._moved.is_passed_over(output, expected, question)
         if is_last:
             self._time.begin_anew()
@@ -203,12 +200,6 @@ class Comparison:
             left_out=tuple(self._moved.left_out),
             weights="by-name" if by_name else "by-seed",
         )
-
-
-def _is_as_written(output: Any, expected: Expected) -> bool:
-    """Whether an output is what the reference as written says, bit for bit, where it was kept."""
-    actual, narrowed = at_kept_places(output, expected)
-    return same(actual, narrowed.like)
 
 
 def not_repeatable(wrong: Wrong) -> Wrong:

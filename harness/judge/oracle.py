@@ -211,7 +211,7 @@ class Oracle:
                 self._double_s, exact = seconds, None
         if exact is not None and not _same_form(like, exact):
             exact = None
-        far = frozenset() if exact is None else frozenset(_far(like, exact))
+        far = frozenset() if exact is None else _far(like, exact)
         if exact is not None and _is_float32([like, inputs, list(self.model.parameters())]):
             first = self._jittered(like, inputs, seed, SCALES[0], secrets.randbits(62), blocks=blocks)
             if first is not None:
@@ -487,10 +487,12 @@ class Oracle:
         What is off by no more than `AS_FAR` times what rounding explained on other contents is not asked about again.
         """
         far = _far(like, exact)
-        if not quick and any(not off <= AS_FAR * self._by_rounding.get(place, 0.0) for place, off in far.items()):
-            told = self._explained(like, exact, inputs, seed)
-            self._by_rounding = {place: off for place, off in far.items() if place in told}
-        return far.keys() <= self._by_rounding.keys()
+        if far and not quick:
+            off, known = _ratios(like, exact, like), self._by_rounding
+            if not all(off[place] <= AS_FAR * known.get(place, 0.0) for place in far):
+                told = self._explained(like, exact, inputs, seed)
+                self._by_rounding = {place: off[place] for place in far & told}
+        return far <= self._by_rounding.keys()
 
     def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> frozenset[int]:
         """The places of the outputs that rounding moves as far as the reference as written is off there.
@@ -505,8 +507,11 @@ class Oracle:
     def _call(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
         """The outputs. Tensors may be changed by it; lists and dicts of them are its own, and stay as they are here."""
         try:
-            with torch.no_grad(), InRange() if self._watches else nullcontext():
-                return model(*in_each(inputs, lambda leaf: leaf))
+            watch = InRange() if self._watches else None
+            with torch.no_grad(), watch or nullcontext():
+                outputs = model(*in_each(inputs, lambda leaf: leaf))
+            self._watches = watch is not None and not watch.is_enough
+            return outputs
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
@@ -623,10 +628,10 @@ def _is_near(like: Any, exact: Any) -> bool:
     return not _far(like, exact)
 
 
-def _far(like: Any, exact: Any) -> dict[int, float]:
-    """The places of the outputs that float64 is further from than rounding leaves without a question, and how far."""
+def _far(like: Any, exact: Any) -> frozenset[int]:
+    """The places of the outputs that float64 is further from than rounding leaves without a question."""
     most = NEAR if _is_float32(like) else NEAR_SMALL
-    return {place: ratio for place, ratio in enumerate(_ratios(like, exact, exact)) if not ratio <= most}
+    return frozenset(place for place, ratio in enumerate(_ratios(like, exact, exact)) if not ratio <= most)
 
 
 def _explained(other: Other, like: Any, exact: Any, most: float) -> frozenset[int]:

@@ -7,13 +7,19 @@ import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.subject import Sampled
-from harness.judge.tensors import at_places, overlap
+from harness.judge.tensors import at_places, overlap, same
 from harness.schema.record import ToleranceName
 
 
 def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> Agreement | Disagreement:
     """Hold an output against what is expected of it (`correctness.compare`), at the places that were kept."""
     return compare(*at_kept_places(output, expected), tolerance)
+
+
+def is_as_written(output: Any, expected: Expected) -> bool:
+    """Whether an output is what the reference as written says, bit for bit, at the places that were kept."""
+    actual, narrowed = at_kept_places(output, expected)
+    return same(actual, narrowed.like)
 
 
 def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:

@@ -66,6 +66,36 @@ def test_operators_that_run_functions_run_as_they_would() -> None:
     torch.testing.assert_close(got, X + 1)
 
 
+def drops(value: torch.Tensor) -> torch.Tensor:
+    value[:, 1] = value[:, 0]
+    return value
+
+
+WATCHED_ONCE: dict[str, Callable[[], Any]] = {
+    "layers": lambda: torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU())(X),
+    "another type": lambda: X.double().float(),
+    "a part that is written to": lambda: drops(X.clone()),
+    "a recurrence": lambda: torch.nn.LSTM(4, 3)(X),
+}
+WATCHED_ALWAYS: dict[str, Callable[[], Any]] = {
+    **PASSING,
+    "a number": lambda: X.sum().item(),
+    "a condition": lambda: X if X.sum() > 0 else -X,
+    "what is not 0": lambda: X.nonzero(),
+    "different values": lambda: X.round().unique(),
+    "a copy that may be elsewhere": lambda: X.to(device="cpu", dtype=torch.float64),
+    "a function that an operator runs": lambda: torch.cond(X.sum() > 0, lambda x: x + 1, lambda x: x - 1, (X,)),
+}
+
+
+@pytest.mark.parametrize("of", [*WATCHED_ONCE, *WATCHED_ALWAYS])
+def test_once_is_enough_where_nothing_goes_by_contents(of: str) -> None:
+    with torch.no_grad(), InRange() as watch:
+        {**WATCHED_ONCE, **WATCHED_ALWAYS}[of]()
+
+    assert watch.is_enough == (of in WATCHED_ONCE)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_a_reference_on_a_device_raises_and_goes_on() -> None:

@@ -57,6 +57,15 @@ def test_a_reference_that_cannot_be_watched_runs_without():
     assert not oracle._watches
 
 
+@pytest.mark.parametrize(("body", "goes_on"), [("return x.relu().sum(1)", False), ("return x[x.argmax(0)]", True)])
+def test_a_reference_is_watched_until_a_call_ran_what_goes_by_no_contents(body, goes_on):
+    oracle, _ = asked(body, torch.rand(16, 8))
+    oracle._watches = True
+    for _ in range(2):
+        oracle.expected([torch.rand(16, 8)])
+        assert oracle._watches == goes_on
+
+
 def test_small_inputs_with_large_outputs_are_not_computed_in_float64(monkeypatch):
     monkeypatch.setattr(module, "FLOAT64_BYTES", 100_000)
     oracle, expected = asked("return x.repeat(1000, 1)", torch.rand(16, 8))
