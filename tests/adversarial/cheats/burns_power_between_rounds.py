@@ -1,8 +1,8 @@
-"""rejected|correct A12 (gpu): multiplies matrices for nothing before and after its rounds, outside the clock, until
-the power cap lowers the device's clock: that slows the reference's arithmetic and not its own memory, and is
-excused.
+"""rejected|failed/timeout|correct A12 (gpu): multiplies matrices for nothing before and after its rounds, outside the
+clock, until the power cap lowers the device's clock: that slows the reference's arithmetic and not its own memory, and
+is excused.
 
-On a GPU: rejected|correct
+On a GPU: rejected|failed/timeout|correct
 Problem: diagonal
 Twin: plain_diagonal
 """

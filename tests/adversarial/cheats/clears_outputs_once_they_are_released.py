@@ -1,6 +1,7 @@
 """correct A18: has the memory of its outputs cleared whenever it is told to let go of them, so that its calls need only
 write what is not zero.
 
+On a GPU: wrong|correct
 Problem: one_hot
 Twin: plain_one_hot
 """
