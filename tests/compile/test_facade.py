@@ -47,6 +47,7 @@ py::dict stats(torch::Tensor x, py::dict options) {
 }
 py::object pick(py::object value) {
     if (value.is_none()) return py::int_(0);
+    if (py::isinstance<py::bool_>(value)) return py::object();
     if (py::isinstance<py::float_>(value)) return py::cast(value.cast<double>() + 1);
     return value.attr("upper")();
 }
@@ -222,6 +223,10 @@ def test_what_stock_refuses_to_do_is_refused(facade: Any) -> None:
     assert facade.total_of((2, 3)) == 6
     with pytest.raises(TypeError):
         facade.total_of({2, 3})
+    with pytest.raises(
+        TypeError, match=r"^Unable to convert function return value .*\n\t\(value: object = None\) -> object$"
+    ):
+        facade.pick(True)
     with pytest.raises(ValueError, match="one"):
         facade.refused(1)
     with pytest.raises(RuntimeError, match="unknown exception"):
@@ -250,6 +255,7 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda e: e.stats(x=X),
     lambda e: e.stats(X, options=[1]),
     lambda e: e.pick(3),
+    lambda e: e.pick(True),
     lambda e: e.total({"a": 1}, {}),
     lambda e: e.total([("a", X)], {}),
     lambda e: e.total({"a": X}, {}),

@@ -100,6 +100,13 @@ PyObject* call_wrapped(const Overload& overload, PyObject* const* bound, bool co
   END_HANDLE_TH_ERRORS_PYBIND
 }
 
+// What pybind11 raises for a result that is no Python object, such as an empty py::object.
+void complain_of_result(const Overload& overload) {
+  const std::string text = "Unable to convert function return value to a Python type! The signature was\n\t" + signature(overload);
+  if (PyErr_Occurred()) py::raise_from(PyExc_TypeError, text.c_str());
+  else PyErr_SetString(PyExc_TypeError, text.c_str());
+}
+
 PyObject* try_overloads(const Function& function, PyObject* args, PyObject* kwargs) {
   std::vector<PyObject*> bound;
   for (bool convert : {false, true}) {
@@ -108,8 +115,12 @@ PyObject* try_overloads(const Function& function, PyObject* args, PyObject* kwar
       if (!bind(overload, args, kwargs, bound)) continue;
       PyObject* result = overload.wrapped ? call_wrapped(overload, bound.data(), convert)
                                           : overload.call(overload.target, bound.data(), overload.arguments, convert);
-      if (result) return result;
-      if (PyErr_Occurred()) return nullptr;
+      if (result == refused()) {
+        if (PyErr_Occurred()) return nullptr;
+        continue;
+      }
+      if (!result) complain_of_result(overload);
+      return result;
     }
   }
   PyErr_SetString(PyExc_TypeError, refusal(function, args, kwargs).c_str());

@@ -313,7 +313,7 @@ PyObject* call(void* target, PyObject* const* given, [[maybe_unused]] const Argu
     return slot.load(given[i], convert && arguments[i].convert);
   };
   std::apply([&](auto&... slot) { ((fits = fits && load_next(slot)), ...); }, slots);
-  if (!fits) return nullptr;
+  if (!fits) return refused();
   auto invoke = [&](auto&... slot) -> R {
     [[maybe_unused]] Guard guard;
     return (*static_cast<F*>(target))(pass<A>(slot)...);

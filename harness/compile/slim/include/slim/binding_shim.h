@@ -87,7 +87,9 @@ struct Argument {
   std::string strict;                  // the same where nothing is converted
 };
 
-// Calls the C++ function with converted arguments: its result, or null where an argument was refused.
+// What stands for a result where an argument was refused, as pybind11's PYBIND11_TRY_NEXT_OVERLOAD does.
+inline PyObject* refused() { return reinterpret_cast<PyObject*>(1); }
+// Calls the C++ function with converted arguments: its result, null where that is no Python object, or `refused`.
 using Call = PyObject* (*)(void* target, PyObject* const* given, const Argument* arguments, bool convert);
 
 // One overload, as `m.def` registers it. `wrapped` says that torch::wrap_pybind_function translates its errors.
