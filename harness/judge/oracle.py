@@ -131,17 +131,26 @@ class Oracle:
         self.changes_inputs = False
         self.aliases_inputs = False
 
-    def expected(self, inputs: list[Any], *, seed: int = 0, calls_before: int = 0, quick: bool = False) -> Expected:
+    def expected(
+        self,
+        inputs: list[Any],
+        *,
+        seed: int = 0,
+        calls_before: int = 0,
+        quick: bool = False,
+        widened: bool = True,
+    ) -> Expected:
         """The reference's outputs with torch's generators seeded by `seed`, for references that draw random numbers.
 
         So many calls before this one have drawn under the same seed; how much they draw is taken to depend on shapes
         alone. Asked for the calls of a round in order, it makes each of them once. `inputs` may be changed by it, which
         `changes_inputs` then says, and are in `Expected.left`; `aliases_inputs` says that outputs share memory with
         inputs. `quick` leaves float64 out where it takes long, and does not ask again whether rounding makes it differ
-        from the outputs. Raises ReferenceRaised.
+        from the outputs; `widened` says whether float64 is asked at all. Raises ReferenceRaised.
         """
         too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
-        doubled = None if calls_before or too_slow else self._doubled(inputs)  # before they can be changed
+        left_out = calls_before or too_slow or not widened
+        doubled = None if left_out else self._doubled(inputs)  # before they can be changed
         self._draw_as_after(calls_before, seed, inputs)
         versions = [leaf._version for leaf in leaves(inputs)]
         like = self._call(self.model, inputs)
@@ -522,11 +531,17 @@ class Oracle:
 
 
 def reference_must_run(
-    oracle: Oracle, inputs: list[Any], *, seed: int = 0, calls_before: int = 0, quick: bool = False
+    oracle: Oracle,
+    inputs: list[Any],
+    *,
+    seed: int = 0,
+    calls_before: int = 0,
+    quick: bool = False,
+    widened: bool = True,
 ) -> Expected:
     """The reference's outputs on nominal inputs, where raising is the problem's own fault: a ProblemError."""
     try:
-        return oracle.expected(inputs, seed=seed, calls_before=calls_before, quick=quick)
+        return oracle.expected(inputs, seed=seed, calls_before=calls_before, quick=quick, widened=widened)
     except ReferenceRaised as error:
         where, precision = line_in(oracle.title, error.__cause__ or error), oracle.precision
         narrow = "" if precision == "fp32" else f"; it runs in {precision}, and may need float32 inside"
