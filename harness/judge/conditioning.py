@@ -311,7 +311,8 @@ class Movable:
         still = ~self._counts(moves, want, jumps)
         unknown = moves.isposinf()
         least = (moves * CHANCE).clamp_max_(self.typical)
-        allowed = torch.maximum(moves, least).mul_(FACTOR).clamp_max_(WIDEST * self.widest)
+        most = min(WIDEST * self.widest, torch.finfo(want.dtype).max)
+        allowed = torch.maximum(moves, least).mul_(FACTOR).clamp_max_(most)
         return allowed.masked_fill_(unknown, math.inf).masked_fill_(still, 0.0)
 
     @property

@@ -54,7 +54,7 @@ class Tally:
         largest, root, share = found.tolist()  # which waits for a device once
         if math.isfinite(largest):
             self.widest = max(self.widest, largest)
-            self.square += root**2
+            self.square += root * root  # infinite where that overflows, and no exception
             if share <= 1.0:
                 self.largest, self.share = max(self.largest, largest), max(self.share, share)
                 return

@@ -50,12 +50,13 @@ def cannot_be_watched(error: Exception) -> bool:
     return isinstance(error, NotImplementedError) or type(error).__module__.startswith("torch._dynamo")
 
 
+_MAKES = frozenset({"lift_fresh", "nnz", "coalesce"})  # torch.tensor([...]) of tensors shows nothing else
 _TELLING = frozenset({torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape})
 
 
 def _tells(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether an operator may tell Python what a tensor holds: its value, a shape that goes by it, a copy elsewhere."""
-    if not name or func.namespace != "aten":
+    if not name or func.namespace != "aten" or name in _MAKES or "sparse" in name:
         return True
     if name == "copy":
         return bool(args[0].device != args[1].device)

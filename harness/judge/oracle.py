@@ -47,8 +47,6 @@ QUICK_FLOAT64_SECONDS = 5e-3
 """Calls of timed rounds are judged in float64 where it takes less than this; there are hundreds of them."""
 SLOW_FLOAT64_SECONDS = 2.0
 """Once a float64 call took longer than this it is not asked how rounding moves its outputs either."""
-AS_FAR = 2.0
-"""Where float64 is off by no more than so many times what rounding explained before, it is the same function."""
 HARDLY_EXPLAINED = 256.0
 """Where the reference as written is off by more than so many times what a sample moves in all, float64 is another
 function and is not asked how rounding falls. Of outputs that saturate some samples move hardly any elements."""
@@ -123,7 +121,7 @@ class Oracle:
         self._reached: tuple[int, int, list[torch.Tensor]] | None = None
         self._double_s = 0.0
         self._same_function = False
-        self._by_rounding: dict[int, float] = {}
+        self._by_rounding: frozenset[int] = frozenset()
         self._by_element = False
         self._convolves = True
         self._watches = problem.device.type == "cuda"  # where a kernel's assertion would end this process
@@ -491,17 +489,11 @@ class Oracle:
         return result if self._same_function else None
 
     def _is_same(self, like: Any, exact: Any, inputs: list[Any], seed: int, *, quick: bool) -> bool:
-        """Whether each output is near float64's, or off it by rounding; where it is to be quick, as it was before.
-
-        What is off by no more than `AS_FAR` times what rounding explained on other contents is not asked about again.
-        """
+        """Whether each output is near float64's, or off it by rounding; where it is to be quick, as it was before."""
         far = _far(like, exact)
         if far and not quick:
-            off, known = _ratios(like, exact, like), self._by_rounding
-            if not all(off[place] <= AS_FAR * known.get(place, 0.0) for place in far):
-                told = self._explained(like, exact, inputs, seed)
-                self._by_rounding = {place: off[place] for place in far & told}
-        return far <= self._by_rounding.keys()
+            self._by_rounding = self._explained(like, exact, inputs, seed)
+        return far <= self._by_rounding
 
     def _explained(self, like: Any, exact: Any, inputs: list[Any], seed: int) -> frozenset[int]:
         """The places of the outputs that rounding moves as far as the reference as written is off there.

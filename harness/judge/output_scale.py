@@ -180,7 +180,7 @@ def _measured(
             want, error = want.masked_fill(~small, 0.0), error.masked_fill(~small, 0.0)
             norms = _norms(want, error)
             count -= int((~small).sum())
-        size, square, error_square, _, widest = norms
+        size, root, error_root, _, widest = norms
         if math.isfinite(most):
             error = error.abs()
             counted = error.masked_fill(error > most * (want.abs() + mean), 0.0)
@@ -190,9 +190,9 @@ def _measured(
                 counted.masked_fill_(rare, 0.0)
             widest = float(counted.max())
         total += size
-        found.square += square**2
+        found.square += root * root
         found.reference_error = max(found.reference_error, widest)
-        found.reference_square += error_square**2
+        found.reference_square += error_root * error_root
     found.mean = total / count if count else 0.0
     return found
 

@@ -55,7 +55,7 @@ class RoughElements:
             self._few = _FewAreRough(most, self._elements, known.rough if middle is None else None)
             self.usual = usual
         if middle:
-            self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), middle / NEARLY_NONE)
+            self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), self._elements, middle / NEARLY_NONE)
 
     def add(
         self,
@@ -72,14 +72,14 @@ class RoughElements:
         `samples` are what the reference says where one unit of its rounding falls otherwise. `tally` has counted the
         chunk.
         """
-        asks_exact = self._exact is not None and not self._exact.holds_all(tally, further)
-        if self._few is None and not asks_exact:
+        is_within = self._exact is not None and self._exact.holds_all(tally, further)
+        if self._few is None and (self._exact is None or (is_within and want.numel() == self._elements)):
             return
         written = written.to(want.dtype)
         if self._few is not None:
             self._few.add(start, got, want, written, further, samples)
-        if self._exact is not None and asks_exact:
-            self._exact.add(start, got, want, written, further)
+        if self._exact is not None:
+            self._exact.add(start, got, want, written, further, is_within=is_within)
 
     @property
     def share(self) -> float:
@@ -136,14 +136,11 @@ class _FewAreRough:
 
 @dataclass
 class _SomeAreExact:
-    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`, and elsewhere.
-
-    Counted over chunks in which anything is: `elements` are theirs.
-    """
+    """What is out of the ordinary tolerance where the reference is off by no more than `nearly`, and elsewhere."""
 
     beyond: Tally
+    elements: int
     nearly: float
-    elements: int = 0
     exact: int = 0
     outside: int = 0
 
@@ -153,19 +150,27 @@ class _SomeAreExact:
         return plain and not tally.mismatched and tally.share * tally.base <= self.beyond.base
 
     def add(
-        self, start: int, got: torch.Tensor, want: torch.Tensor, written: torch.Tensor, further: torch.Tensor | None
+        self,
+        start: int,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        written: torch.Tensor,
+        further: torch.Tensor | None,
+        *,
+        is_within: bool,
     ) -> None:
+        """Count a chunk in. `is_within`: none of its elements is out of the ordinary tolerance."""
+        close = (written - want).abs_() <= self.nearly
+        self.exact += int(close.sum())
+        if is_within:
+            return
         allowed = self.beyond.allowed(want)
         if further is not None:
             allowed += further
         error = (got - want).abs_()
-        if bool((error <= allowed).all()):
-            return
-        close = (written - want).abs_() <= self.nearly
-        self.beyond.add(start, torch.where(close, got, want), want, written, further, ())
-        self.elements += want.numel()
-        self.exact += int(close.sum())
-        self.outside += int(((error > allowed) & ~close).sum())
+        if not bool((error <= allowed).all()):
+            self.beyond.add(start, torch.where(close, got, want), want, written, further, ())
+            self.outside += int(((error > allowed) & ~close).sum())
 
     def is_broken(self) -> bool:
         """Whether that is more often so there than elsewhere."""

@@ -510,3 +510,14 @@ def test_where_no_float64_tells_few_may_be_beyond_what_is_usual_as_it_was_in_tri
     assert isinstance(compare(few, Expected(like, like, known=known)), Agreement)
     assert isinstance(compare(many, Expected(like, like, known=known)), Disagreement)
     assert isinstance(compare(many, Expected(like, like, known=(Own(relative=0.05),))), Agreement)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(torch.float64, 1e200), (torch.float64, 1.7e308), (torch.float32, 3e38)])
+def test_numbers_whose_squares_no_type_holds_are_compared_as_others(dtype, size):
+    like = torch.full((33,), size, dtype=dtype)
+    like[::2] *= 0.5
+    exact = like.double() * (1 - 1e-12)
+    others = (Other(exact * 0.9, 1.0), Other(exact, 4.0))
+    for expected in (Expected(like, exact), Expected(like, like), Expected(like, exact, others=others)):
+        assert isinstance(compare(like.clone(), expected), Agreement)
+        assert isinstance(compare(-like, expected), Disagreement)

@@ -71,8 +71,9 @@ def drops(value: torch.Tensor) -> torch.Tensor:
     return value
 
 
+LAYERS = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU())
 WATCHED_ONCE: dict[str, Callable[[], Any]] = {
-    "layers": lambda: torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU())(X),
+    "layers": lambda: LAYERS(X),
     "another type": lambda: X.double().float(),
     "a part that is written to": lambda: drops(X.clone()),
     "a recurrence": lambda: torch.nn.LSTM(4, 3)(X),
@@ -82,6 +83,8 @@ WATCHED_ALWAYS: dict[str, Callable[[], Any]] = {
     "a number": lambda: X.sum().item(),
     "a condition": lambda: X if X.sum() > 0 else -X,
     "what is not 0": lambda: X.nonzero(),
+    "numbers in a new tensor": lambda: torch.tensor([X.sum(), X.max()]).tolist(),
+    "how many are not 0": lambda: X.to_sparse()._nnz(),
     "different values": lambda: X.round().unique(),
     "a copy that may be elsewhere": lambda: X.to(device="cpu", dtype=torch.float64),
     "a function that an operator runs": lambda: torch.cond(X.sum() > 0, lambda x: x + 1, lambda x: x - 1, (X,)),

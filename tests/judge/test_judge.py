@@ -76,6 +76,15 @@ def test_returning_the_input_is_wrong_though_it_passes_on_the_problems_own_input
     assert verdict.mismatch.actual < 0 == verdict.mismatch.expected
 
 
+@pytest.mark.parametrize("body", ["x.sum().item()", "x.double().square().mean()"])
+def test_a_number_whose_square_no_float_holds_is_wrong(judge_function, body):
+    """It ended the judge."""
+    source = RELU.replace("torch.relu(x)", body)
+    assert body in source
+    honest, wrong = (judge_function(source, lambda x, by=by: eval(body) * by).verdict for by in (1.0, 1e200))
+    assert (honest.kind, wrong.kind) == ("correct", "wrong")
+
+
 def test_an_output_that_is_an_input_is_wrong_where_the_reference_returns_memory_of_its_own(judge_function):
     verdict = judge_function(RELU, lambda x: x).verdict
     assert (verdict.kind, verdict.reason) == ("wrong", "aliased-input")
