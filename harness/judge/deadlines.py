@@ -17,6 +17,8 @@ LEAST_S, LEAST_ON_HOST_S = 2.0, 5.0
 FIRST_S = 3.0
 """What a first call may take besides: a context, handles of libraries and modules that load lazily take up to a second
 on an idle H200 host, and more beside compilers."""
+ANSWERS_S = 120.0
+"""What all answers of a candidate between its calls may take together: where outputs lie, that they were let go of."""
 CONSTRUCTING_S = 10.0
 """What constructing a model may take at least: besides weights it may make tables in Python, pack weights, measure its
 own kernels and capture graphs."""

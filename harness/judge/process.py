@@ -24,7 +24,7 @@ from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.bench import Bench
-from harness.judge.deadlines import Deadlines, compiles_when_called
+from harness.judge.deadlines import ANSWERS_S, Deadlines, compiles_when_called
 from harness.judge.device_lock import DeviceLock, waiting_for
 from harness.judge.doubts import COPIED_MEMORY, PAUSED_BETWEEN_ROUNDS, WORK_OUTSIDE_THE_CLOCK, Case, doubts, profile_of
 from harness.judge.failure import LaidOutAnew, SubjectFailed
@@ -336,6 +336,8 @@ class JudgeProcess:
             conversation.expect_ready()
             self._load(conversation, job.source, problem.form.entry, job)
             loaded_at = time.monotonic()
+            if not (emulated or self._copied):  # what is copied for a round may take seconds
+                conversation.limit_answers(ANSWERS_S)
             subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
             self._begin("check")
             finding = judge(

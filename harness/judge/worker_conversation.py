@@ -1,5 +1,6 @@
 """A conversation with one sandboxed worker: ask, answer its builds, and turn whatever goes wrong into data."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,8 @@ _LOG = 1 << 20  # characters that are kept of a log
 
 WORKER_ENTRY = "harness.worker.serve:main"
 _START_S = 30.0  # what a worker may take from its fork until it listens
+_ANSWER_S, _LEAST_ANSWER_S = 60.0, 1.0
+"""What an answer may take that is asked for without a deadline of its own, and at least where all may take so long."""
 
 
 class BuildRefused(SubjectFailed):
@@ -52,6 +55,7 @@ class Conversation:
     def __init__(self, worker: Worker, channel: Channel, build: BuildAnswer) -> None:
         self._worker, self._channel, self._build = worker, channel, build
         self._builds, self._builds_s, self._built_bytes = 0, 0.0, 0
+        self._answers_s, self._answers_left_s = math.inf, math.inf
         self.could_be_read = False
         """Whether the worker's memory could be read before any code of a candidate ran in it."""
 
@@ -72,18 +76,35 @@ class Conversation:
         self._answer(Ready, time.monotonic() + seconds, seconds, "starting")
         self.could_be_read = may_read_process(self._worker.pid)
 
+    def limit_answers(self, seconds: float) -> None:
+        """Have all answers that are asked for without a deadline of their own take at most so long together.
+
+        Each takes next to nothing, and there are hundreds: the device is held meanwhile.
+        """
+        self._answers_s = self._answers_left_s = seconds
+
     def ask(
         self,
         request: Frozen,
         kind: type[M],
         *,
-        seconds: float = 60.0,
+        seconds: float | None = None,
         why: str = "",
         descriptors: Sequence[int] = (),
     ) -> M:
         """Send a request and wait at most `seconds` for its answer, a message of `kind`; `why` says how they came
-        about.
+        about. None is a minute, or what is left of that for all such answers (`limit_answers`).
         """
+        started = time.monotonic()
+        if seconds is None:
+            left_s = max(self._answers_left_s, _LEAST_ANSWER_S)
+            why = f"the last of {self._answers_s:g} s for all answers between calls" if left_s < _ANSWER_S else why
+            answer = self._asked(request, kind, min(left_s, _ANSWER_S), why, descriptors)
+            self._answers_left_s -= time.monotonic() - started
+            return answer
+        return self._asked(request, kind, seconds, why, descriptors)
+
+    def _asked(self, request: Frozen, kind: type[M], seconds: float, why: str, descriptors: Sequence[int]) -> M:
         said = str(getattr(request, "say", ""))
         during = f"{said}: {why}" if why else said
         deadline = time.monotonic() + seconds

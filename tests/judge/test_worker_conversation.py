@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.judge import worker_conversation as module
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import MAX_BUILDS, BuildRefused, Conversation
 from harness.sandbox import Exit
@@ -121,6 +122,27 @@ def test_a_death_tells_its_reason_and_brings_the_log(stage, ended, reason, detai
     assert failed.reason == reason
     assert detail in failed.detail
     assert failed.log == "last words"
+
+
+def test_answers_without_a_deadline_of_their_own_have_one_together(stage, monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_ANSWER_S", 0.05)
+    one = stage()
+    one.talk.limit_answers(0.5)
+
+    def answer() -> None:
+        for _ in range(2):
+            one.theirs.receive(REQUEST)
+            time.sleep(0.3)
+            one.theirs.send(Loaded())
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    assert one.talk.ask(LOAD, Loaded, seconds=5.0) == Loaded()  # which has one, and does not count
+    assert one.talk.ask(LOAD, Loaded) == Loaded()
+    answering.join()
+    with pytest.raises(SubjectFailed, match=r"no answer within 0\.\d+ s \(load: the last of 0\.5 s for all answers"):
+        one.talk.ask(LOAD, Loaded)
+    assert one.worker.killed
 
 
 def test_a_worker_that_hangs_up_and_lives_on_broke_the_protocol_and_is_killed(stage):
