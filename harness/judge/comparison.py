@@ -1,6 +1,7 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
-A call that is out of tolerance (`correctness`), and is not the reference as written to the bit, is asked about three
+A call that is the reference as written but for its last digits is right, and float64 is not asked about it (`sampled`).
+One that is out of tolerance (`correctness`), and is not the reference as written to the bit, is asked about three
 times before it is wrong: whether another order of equal elements explains it (`by_ties`), whether tf32 in convolutions
 does (`by_tf32`), and whether rounding does (`moved_by_rounding`), unless a row of it settles that nothing does
 (`witness`). One that agrees is asked whether it is as exact as the reference (`fewer_bits`).
@@ -19,7 +20,7 @@ from harness.judge.fewer_bits import FewerBits
 from harness.judge.known_error import KnownError
 from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
-from harness.judge.sampled import compare_kept, is_as_written
+from harness.judge.sampled import compare_kept, is_as_written, settled_as_written
 from harness.judge.tensors import same
 from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
@@ -57,8 +58,14 @@ class Comparison:
 
         Raises WrongAnswer, and CannotBeTimed where there is no time left to ask about calls that follow.
         """
-        found = compare_kept(output, expected, self._tolerance)
         self.trials += 1
+        settled = settled_as_written(output, expected, self._tolerance) if expected.may_widen else None
+        if settled is not None:
+            self.has_agreed = True
+            self._agreement = self._agreement | settled
+            return settled
+        expected = self._widened(expected, question)
+        found = compare_kept(output, expected, self._tolerance)
         if isinstance(found, Agreement):
             self._by_tf32.ask(output, expected, question, found)
         elif found.reason in ("values", "non-finite"):
@@ -72,6 +79,17 @@ class Comparison:
         self.known_error.learn(found.own, question.kind)
         self._agreement = self._agreement | found
         return found
+
+    def _widened(self, expected: Expected, question: Question) -> Expected:
+        """What is expected with float64, or with what is known of the reference's error where there is none."""
+        if expected.may_widen:
+            if question.widened is None:
+                inputs = question.given.inputs()
+                question.widened = question.oracle.widened(expected, inputs, seed=question.seed, quick=question.timed)
+            expected = question.widened
+        if not question.timed:
+            self.known_error.note_trial(expected, question.kind)
+        return self.known_error.beside(expected, question.kind)
 
     def _hold_in_doubt(
         self, output: Any, expected: Expected, question: Question, found: Disagreement

@@ -52,6 +52,7 @@ class Expected:
     otherwise, once that was asked; of the structure and the shapes of `like`. Of more than `NEAREST_FAR` units they say
     what elements may be that the others did not move; so many as `missed` says of each output, in the order of `plain`,
     may be something else besides. `left`: what the arguments hold after a call, of a reference that changes them.
+    `may_widen`: float64 was left out, and may be asked once the reference as written does not settle it.
     """
 
     like: Any
@@ -60,6 +61,7 @@ class Expected:
     others: tuple[Other, ...] = ()
     missed: tuple[int, ...] = ()
     left: "Expected | None" = None
+    may_widen: bool = False
 
 
 @dataclass(frozen=True)

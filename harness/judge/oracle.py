@@ -144,10 +144,9 @@ class Oracle:
         alone. Asked for the calls of a round in order, it makes each of them once. `inputs` may be changed by it, which
         `changes_inputs` then says, and are in `Expected.left`; `aliases_inputs` says that outputs share memory with
         inputs. `quick` leaves float64 out where it takes long, and does not ask again whether rounding makes it differ
-        from the outputs; `widened` says whether float64 is asked at all. Raises ReferenceRaised.
+        from the outputs; where it is not `widened` float64 may be asked later (`widened`). Raises ReferenceRaised.
         """
-        too_slow = quick and self._double_s > QUICK_FLOAT64_SECONDS
-        left_out = calls_before or too_slow or not widened
+        left_out = calls_before or self._is_too_slow(quick) or not widened
         doubled = None if left_out else self._doubled(inputs)  # before they can be changed
         self._draw_as_after(calls_before, seed, inputs)
         versions = [leaf._version for leaf in leaves(inputs)]
@@ -160,7 +159,18 @@ class Oracle:
             self.aliases_inputs = True
         exact = None if doubled is None else self._in_double(doubled, like, seed, quick=quick)
         left = Expected(inputs, inputs if exact is None else doubled) if self.changes_inputs else None
-        return Expected(like=like, exact=like if exact is None else exact, left=left)
+        may_widen = not widened and self.repeats and self._affordable
+        return Expected(like=like, exact=like if exact is None else exact, left=left, may_widen=may_widen)
+
+    def widened(self, expected: Expected, inputs: list[Any], *, seed: int, quick: bool) -> Expected:
+        """What `expected` says of these inputs, with float64 beside if that is to be had; for what may be widened."""
+        doubled = None if self._is_too_slow(quick) else self._doubled(inputs)
+        exact = None if doubled is None else self._in_double(doubled, expected.like, seed, quick=quick)
+        return Expected(like=expected.like, exact=expected.like if exact is None else exact)
+
+    def _is_too_slow(self, quick: bool) -> bool:
+        """Whether float64 took too long before for what is to be quick."""
+        return quick and self._double_s > QUICK_FLOAT64_SECONDS
 
     def _draw_as_after(self, calls: int, seed: int, inputs: list[Any]) -> None:
         """Bring torch's generators to where they are after so many calls under a seed."""

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from harness.judge.conditioning import Other
+from harness.judge.correctness import Expected
 from harness.judge.criteria import Call, Evidence, first_broken
 from harness.judge.failure import WrongAnswer
 from harness.judge.inputs import Given, InputSets
@@ -39,6 +40,7 @@ class Question:
     tolerance than was in other calls, as rounding decides on outputs, no more is asked of it. `otherwise` is what
     `Oracle.otherwise` says of these contents, once it was asked: `others` are the samples that were taken so far and
     `coming` gives more; `further` are those by so many units of rounding that they tell what few elements may be.
+    `widened` is what is expected with float64, once that was asked.
     `has_doubts`: the reference was asked about these contents again.
     `row_was_asked`: rows do not mix, and that of the worst element was asked alone (`witness`).
     """
@@ -54,13 +56,14 @@ class Question:
     coming: Iterator[Other] = field(default_factory=lambda: iter(()))
     others: tuple[Other, ...] = ()
     further: tuple[Other, ...] = ()
+    widened: Expected | None = None
     has_doubts: bool = False
     row_was_asked: bool = False
 
     def forget(self) -> None:
         """Let go of the samples, which are many and as large as outputs."""
         self.otherwise, self.coming, self.others, self.further = None, iter(()), (), ()
-        self.has_doubts = False
+        self.has_doubts, self.widened = False, None
 
     @property
     def trial(self) -> str:

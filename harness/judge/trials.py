@@ -111,8 +111,6 @@ class Trials:
         self._placed.show()
         self.seen.learn(expected.like, oracle, kind, first_weights=self._weights.index == 0)
         outputs = self._called(question, expected)
-        self._comparison.known_error.note_trial(expected, kind)
-        expected = self._comparison.known_error.beside(expected, kind)
         self._hold(outputs, expected, question)
         self._comparison.let_go(question)
         del outputs, expected
@@ -139,15 +137,17 @@ class Trials:
     def _expected(self, question: Question) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows.
 
-        What it fills in as infinite, under a mask, is so in nominal trials too.
+        What it fills in as infinite, under a mask, is so in nominal trials too. Float64 is asked at once of the first
+        trial, and where the inputs would be gone; of others once the reference as written does not settle it.
         """
         inputs = question.given.inputs()
+        at_once = not (self._comparison.trials and question.oracle.repeats)
         if question.kind == "nominal":
-            expected = reference_must_run(question.oracle, inputs, seed=question.seed)
+            expected = reference_must_run(question.oracle, inputs, seed=question.seed, widened=at_once)
             self._not_finite = not_finite(expected.like)
             return expected
         try:
-            expected = question.oracle.expected(inputs, seed=question.seed)
+            expected = question.oracle.expected(inputs, seed=question.seed, widened=at_once)
         except ReferenceRaised:
             return None
         if not_finite(expected.like) <= self._not_finite:

@@ -42,3 +42,33 @@ def test_and_what_differs_from_it_in_a_bit_is_not_right_for_that(bench, place):
     output.view(torch.int32)[place] ^= 1
     with pytest.raises(WrongAnswer):
         held(bench, output)
+
+
+WRITTEN = torch.randn(256, generator=torch.Generator().manual_seed(3))
+
+
+def asked_for_float64(bench, *outputs, timed=False, exact=None):
+    """How often an oracle was asked to widen what is expected, for outputs of one call."""
+    asked = []
+
+    def widened(expected, inputs, *, seed, quick):
+        asked.append((seed, quick))
+        return Expected(like=expected.like, exact=expected.like if exact is None else exact)
+
+    comparison = Comparison(Audit(), bench, "scaled", leave_out=lambda kind: None)
+    oracle = SimpleNamespace(repeats=True, widened=widened)
+    question = Question(oracle, "nominal", SimpleNamespace(inputs=list), 7, timed=timed)
+    comparison.hold_all(outputs, Expected(like=WRITTEN, exact=WRITTEN, may_widen=True), question)
+    assert comparison.has_agreed
+    assert comparison.trials == len(outputs)
+    return asked
+
+
+def test_float64_is_not_asked_about_what_is_the_reference_as_written_but_for_its_last_digits(bench):
+    assert asked_for_float64(bench, WRITTEN.clone(), WRITTEN.clone()) == []
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_it_is_asked_once_a_call_about_what_is_further_off(bench, timed):
+    exact = WRITTEN.double() + 1e-5
+    assert asked_for_float64(bench, WRITTEN + 1e-5, WRITTEN + 2e-5, timed=timed, exact=exact) == [(7, timed)]

@@ -1,10 +1,13 @@
 """Verdicts, from plain functions in place of sandboxed processes."""
 
+from functools import partial
+
 import pytest
 import torch
 
 from harness.errors import ProblemError
 from harness.judge.failure import SubjectFailed
+from harness.judge.oracle import Oracle, reference_must_run
 from harness.judge.question import SHAPES_VARY
 from harness.judge.subject import Opaque
 from harness.judge.timing import ALONE_ROUNDS
@@ -732,3 +735,22 @@ def test_nothing_is_computed_before_rounds_of_ordinary_outputs(judge_function):
     looked_at = []
     judge_function(RARE.replace("x == 7", "x % 7"), lambda x: x % 7, timed=True, looked_at=looked_at)
     assert not looked_at
+
+
+@pytest.mark.parametrize(("digits", "every"), [(0.0, False), (1e-6, True)])
+def test_float64_is_asked_of_the_first_trial_and_of_those_that_what_is_written_does_not_settle(
+    judge_function, monkeypatch, digits, every
+):
+    asked, in_double = [], Oracle._in_double
+
+    def counted(self, *given, **named):
+        asked.append(named["quick"])
+        return in_double(self, *given, **named)
+
+    monkeypatch.setattr(Oracle, "_in_double", counted)
+    monkeypatch.setattr("harness.judge.audit.reference_must_run", partial(reference_must_run, widened=False))
+    monkeypatch.setattr("harness.judge.audit._Auditor._degenerate", lambda *_: None)
+    verdict = judge_function(RELU, lambda x: x.relu() * (1 + digits * torch.randn_like(x))).verdict
+    assert verdict.kind == "correct"
+    assert verdict.error.oracle == "float64"
+    assert len(asked) == (6 if every else 1)  # of seven: what is narrow leaves zeros alone
