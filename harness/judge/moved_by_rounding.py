@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from harness.judge.conditioning import FAR, MISSED, MOST, SCALES, Other
+from harness.judge.conditioning import AGAIN, FAR, MISSED, MOST, SCALES, Other
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare, known_of
 from harness.judge.oracle import FEWEST_OTHERS
 from harness.judge.question import Question, TimeForDoubts
@@ -145,7 +145,8 @@ class MovedByRounding:
 
         What no sample tells of either is held against what the others tell of each sample in the same way: where noise
         is rare and large (a softmax that tips over) there are such elements in every honest output. Where that was so
-        in one call, further samples are not asked first in those that follow.
+        in one call, further samples are not asked first in those that follow. Where all that
+        tells nothing more of the first sort are taken.
         """
         assert question.otherwise is not None
         again = self._with_missed(output, expected, question, found, question.others) if self._is_rare else found
@@ -156,6 +157,9 @@ class MovedByRounding:
         if isinstance(again, Disagreement):
             again = self._with_missed(output, expected, question, again, both)
             self._is_rare |= isinstance(again, Agreement)
+        if isinstance(again, Disagreement):
+            question.others += tuple(question.otherwise.further(AGAIN, until=time.process_time() + DOUBT_S))
+            again = self._compare_with(output, expected, question, (*question.others, *question.further))
         return again if isinstance(again, Agreement) else found
 
     def _compare_sums(
