@@ -54,8 +54,8 @@ FAR = (32.0,) * 8
 honest kernel moves lies within a few units of where it jumps, and eight samples at 32 units all miss it in 1 of 100."""
 AGAIN = (4.0,) * 16
 """Units of rounding of still further ones, where few elements are left after all that: of a row that decides on eight
-of them either all move or none. Of 250 honest twins of such a reference three were refused without them, of 500 none with
-(`tests/support/delicate.py`, an argmax of near ties, CPU)."""
+of them either all move or none. Of 250 honest twins of such a reference three were refused without them, of 500 none
+with (`tests/support/delicate.py`, an argmax of near ties, CPU)."""
 NEAREST_FAR = 16.0
 """Samples of more units than this are such further ones, and say nothing of how far elements move."""
 LOST, MOST = 0.5, 0.5
