@@ -20,6 +20,7 @@ from typing import Protocol
 from harness.backends.reading import Reading
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
+from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import Samples
 from harness.judge.statistics import median
 from harness.judge.subject import Subject, Unsettled
@@ -38,6 +39,9 @@ something else there: it heats the device, say, whose clock falls in the referen
 MOST_PAUSED_S, PAUSED_TIMES = 10.0, 4.0
 """One that was waited for between its rounds for so long in all, and so many times as long as the reference, has
 failed: the device is held meanwhile."""
+MOST_BETWEEN_S = 40.0
+"""Once the rounds of a measurement on a device were that far apart in all nothing is timed: what a candidate left running
+there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them."""
 
 
 class Device(Protocol):
@@ -111,6 +115,8 @@ class Clock:
         self._choose, self._mark = choose, mark
         self._chance = random.SystemRandom()
         self._unsettled = 0
+        self._began: float | None = None
+        self._in_rounds_s = 0.0
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -242,6 +248,14 @@ class Clock:
             waited = f"took {mine_s:.0f} s to answer between its rounds, for which the reference took {theirs_s:.1g} s"
             raise SubjectFailed("timeout", waited)
 
+    def _require_room(self, side: Side) -> None:
+        """Raise CannotBeTimed where what lies between rounds took too long on a device, whoever is at fault."""
+        if self._began is None or not side.sets.on_device:
+            return
+        between_s = time.monotonic() - self._began - self._in_rounds_s
+        if between_s > MOST_BETWEEN_S:
+            raise CannotBeTimed(f"the device was busy with other work for {between_s:.0f} s between rounds")
+
     def split_round(self, side: Side) -> None:
         """A verified round whose second half gets other contents once its first half is done.
 
@@ -305,6 +319,7 @@ class Clock:
         self.pause_s[id(side)][-1] += time.monotonic() - started
         self._require_answers()
         side.subject.freeze()
+        self._require_room(side)
         if samples is not None and settled:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
@@ -368,6 +383,7 @@ class Clock:
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
+        self._began = time.monotonic() if self._began is None else self._began
         subject.aside_s()
         subject.look_for(len(order))
         self._device.touch()  # drawing may still go on
@@ -390,6 +406,7 @@ class Clock:
         if not result.gathered:
             self._device.touch()
         seconds = time.monotonic() - started
+        self._in_rounds_s += seconds
         subject.settle()
         worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
         return _Timed(seconds, result.device_ms, seed, worked_s)

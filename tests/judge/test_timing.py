@@ -908,6 +908,22 @@ def test_a_candidate_that_takes_its_time_between_rounds_is_told_apart(monkeypatc
     assert measured.paused == (paused_s > 0)
 
 
+@pytest.mark.parametrize("on_device", [True, False])
+def test_where_rounds_on_a_device_are_too_far_apart_nothing_is_timed(monkeypatch, on_device):
+    """One whose kernels span on between its rounds held a device for three minutes."""
+    real = Recorder.freeze
+
+    def freeze(self):
+        real(self)
+        self.clock.now += 0.2
+
+    monkeypatch.setattr(Recorder, "freeze", freeze)
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: on_device))
+    monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 2.0)
+    with pytest.raises(CannotBeTimed, match="busy with other work for 2 s") if on_device else nullcontext():
+        run(4)
+
+
 @pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
 def test_a_candidate_that_keeps_the_judge_waiting_between_its_rounds_has_failed(monkeypatch, theirs_s, fails):
     real = Recorder.wake
