@@ -40,7 +40,7 @@ MOST_PAUSED_S, PAUSED_TIMES = 10.0, 4.0
 """One that was waited for between its rounds for so long in all, and so many times as long as the reference, has
 failed: the device is held meanwhile."""
 MOST_BETWEEN_S = 40.0
-"""Once the rounds of a measurement on a device were that far apart in all nothing is timed: what a candidate left running
+"""Once the rounds of a measurement on a device lay so far apart nothing is timed: what a candidate left running
 there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them."""
 
 
