@@ -406,8 +406,8 @@ class Clock:
         if not result.gathered:
             self._device.touch()
         seconds = time.monotonic() - started
-        self._in_rounds_s += seconds
         subject.settle()
+        self._in_rounds_s += seconds
         worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
         return _Timed(seconds, result.device_ms, seed, worked_s)
 
