@@ -27,7 +27,7 @@ from harness.judge.own_error import own_errors
 from harness.judge.problem import GIVES, LoadedProblem
 from harness.judge.question import SHAPES_VARY
 from harness.judge.tensors import leaves, mapped, pieces, same, size_of, storages
-from harness.judge.unread import OutOfTime, Unread, Until, is_more_than_a_vector, listed
+from harness.judge.unread import OutOfTime, Part, Unread, Until, is_more_than_a_vector, listed
 from harness.schema.audit import Audit, OwnError
 from harness.schema.flag import Flag
 from harness.schema.record import ToleranceName
@@ -310,9 +310,9 @@ class _Auditor:
 
     def _unread(self, unread: Unread) -> None:
         """What is cheap and tells most first."""
-        whole: set[tuple[int, int]] = set()
+        whole: set[Part] = set()
         for part in unread.wholes():
-            whole.add((part.place, part.leaf))
+            whole.add(part)
             self._find("unread-input", "warn", f"{unread.named(part)} does not matter to the output")
         weights = self._oracle.weights()
         none_matters = bool(weights) and unread.no_weight_matters()
@@ -321,10 +321,9 @@ class _Auditor:
         elif alike := unread.constant() if weights else []:
             detail = f"{listed(alike)}: of one value each, whatever the seed, so that an answer need not read them"
             self._find("constant-weights", "info", detail)
-        for part in unread.halves():
-            if (part.place, part.leaf) not in whole:
-                where = f"elements {part.begin} to {part.end - 1} along dimension {part.dimension}"
-                self._find("unread-input", "warn", f"of {unread.named(part)} {where} do not matter to the output")
+        for part in unread.halves(whole):
+            where = f"elements {part.begin} to {part.end - 1} along dimension {part.dimension}"
+            self._find("unread-input", "warn", f"of {unread.named(part)} {where} do not matter to the output")
         if weights and not none_matters and (names := unread.weights()):
             severity = "warn" if any(is_more_than_a_vector(weights[name]) for name in names) else "info"
             self._find("unread-weights", severity, f"the weights {listed(names)} do not matter to the output")

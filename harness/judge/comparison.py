@@ -189,6 +189,7 @@ class Comparison:
 
     def let_go(self, question: Question) -> None:
         """Give the device back what doubts about a call took, which may be most of what is free there."""
+        question.widened = None
         if question.has_doubts:
             question.forget()
             self._trim()

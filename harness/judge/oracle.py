@@ -148,6 +148,8 @@ class Oracle:
         """
         left_out = calls_before or self._is_too_slow(quick) or not widened
         doubled = None if left_out else self._doubled(inputs)  # before they can be changed
+        if not widened and self._fits(inputs):
+            self._made_double()  # before it is called: it may keep what it made of its weights then
         self._draw_as_after(calls_before, seed, inputs)
         versions = [leaf._version for leaf in leaves(inputs)]
         like = self._call(self.model, inputs)
@@ -463,11 +465,12 @@ class Oracle:
 
     def _doubled(self, inputs: list[Any]) -> list[Any] | None:
         """The inputs in float64, and the model beside; None where float64 is not to be had, or not affordable."""
+        return in_each(inputs, _doubled) if self._fits(inputs) and self._made_double() else None
+
+    def _fits(self, inputs: list[Any]) -> bool:
         if 2 * _size_in_double(inputs) > FLOAT64_BYTES:
             self._affordable = False
-        if not self._affordable or not self._made_double():
-            return None
-        return in_each(inputs, _doubled)
+        return self._affordable
 
     def _made_double(self) -> bool:
         """Whether there is a model in float64; makes it."""

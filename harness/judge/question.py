@@ -63,7 +63,7 @@ class Question:
     def forget(self) -> None:
         """Let go of the samples, which are many and as large as outputs."""
         self.otherwise, self.coming, self.others, self.further = None, iter(()), (), ()
-        self.has_doubts, self.widened = False, None
+        self.has_doubts = False
 
     @property
     def trial(self) -> str:

@@ -1,7 +1,7 @@
 """Trials: calls of a candidate on fresh contents of each kind, each compared with the reference."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.judge.bench import OnBench
@@ -10,7 +10,7 @@ from harness.judge.contents_by_kind import ContentsByKind
 from harness.judge.correctness import Expected, not_finite
 from harness.judge.failure import WrongAnswer
 from harness.judge.inputs import LARGE_BYTES, STRESS, VARIED, Given
-from harness.judge.oracle import ReferenceRaised, reference_must_run
+from harness.judge.oracle import Oracle, ReferenceRaised, reference_must_run
 from harness.judge.orders import ASCENDING, Orders
 from harness.judge.outputs_seen import OutputsSeen
 from harness.judge.progress import Progress
@@ -55,6 +55,7 @@ class Trials:
         self._orders = Orders(placed.candidate, comparison, orders_s)
         self._bytes_budget = bytes_budget
         self._not_finite = 0
+        self._place, self._also_asked = -1, 1 + secrets.randbelow(len(STRESS))
         self.seen = OutputsSeen()
         self.call_s = 0.0
 
@@ -96,6 +97,7 @@ class Trials:
         Outputs leave poison behind for those of the next trial.
         """
         self._progress.kind = kind
+        self._place += 1
         oracle, contents = self._weights.oracle, self._contents.of(kind)
         sets = self._placed.one_slot(contents.get())
         question = Question(oracle, kind, Given(contents, sets), secrets.randbits(62), self._weights.hint)
@@ -137,23 +139,34 @@ class Trials:
     def _expected(self, question: Question) -> Expected | None:
         """What the reference says; None where a stressed trial is none because it raises or overflows.
 
-        What it fills in as infinite, under a mask, is so in nominal trials too. Float64 is asked at once of the first
-        trial, and where the inputs would be gone; of others once the reference as written does not settle it.
+        What it fills in as infinite, under a mask, is so in nominal trials too.
         """
-        inputs = question.given.inputs()
-        at_once = not (self._comparison.trials and question.oracle.repeats)
         if question.kind == "nominal":
-            expected = reference_must_run(question.oracle, inputs, seed=question.seed, widened=at_once)
+            expected = self._asked(question, reference_must_run)
             self._not_finite = not_finite(expected.like)
             return expected
         try:
-            expected = question.oracle.expected(inputs, seed=question.seed, widened=at_once)
+            expected = self._asked(question, Oracle.expected)
         except ReferenceRaised:
             return None
         if not_finite(expected.like) <= self._not_finite:
             return expected
         self.seen.learn_what_stays(expected.like, question.oracle, first_weights=self._weights.index == 0)
         return None
+
+    def _asked(self, question: Question, ask: Callable[..., Expected]) -> Expected:
+        """What the reference says, by `ask`.
+
+        Float64 is asked at once where the inputs would be gone, of the first trial and of one that nothing can know, of
+        the others once the reference as written does not settle it.
+        """
+        oracle, given = question.oracle, question.given
+        at_once = self._place in (0, self._also_asked) or not oracle.repeats
+        expected = ask(oracle, given.inputs(), seed=question.seed, widened=at_once)
+        if oracle.changes_inputs and not at_once:  # which these weights or contents are the first to show
+            given.write_anew()
+            expected = ask(oracle, given.inputs(), seed=question.seed)
+        return expected
 
     def _called(self, question: Question, expected: Expected) -> list[Any]:
         """The outputs of a call, and in a nominal trial of a second one on the same inputs.

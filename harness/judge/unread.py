@@ -12,8 +12,8 @@ with others, scattered elements, parts of integers, which may be offsets into an
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,10 +123,13 @@ class Unread:
                 if not alike and self._idle(part, self._until.confirm):
                     yield part
 
-    def halves(self) -> Iterator[Part]:
-        """Of the inputs that matter the parts that do not, one a dimension and the largest that is found."""
+    def halves(self, unread: Collection[Part]) -> Iterator[Part]:
+        """Of the inputs that matter the parts that do not, one a dimension and the largest that is found.
+
+        `unread` are the inputs of which all does not.
+        """
         for whole, value in self._tensors():
-            if not value.is_floating_point():
+            if whole in unread or not value.is_floating_point():
                 continue
             for dimension, size in enumerate(value.shape):
                 halves = ((0, size // 2), (size // 2, size)) if size >= LEAST_SIZE and value.numel() else ()
@@ -148,13 +151,27 @@ class Unread:
         return f"input {part.place}" if alone else f"tensor {part.leaf} of input {part.place}"
 
     def _largest(self, part: Part, size: int) -> Part:
-        """As much of a dimension of this size around a part as does not matter, as far as there is time."""
-        try:
-            while (more := part.grown(size)) != part and self._idle(more, self._until.confirm):
-                part = more
-        except OutOfTime:
-            pass
+        """As much of a dimension of this size around a part as does not matter, as far as there is time.
+
+        Grown on nominal inputs first, because asking again takes some thirty calls; then from the largest down.
+        """
+        parts = [part]
+        with suppress(OutOfTime):
+            while (more := parts[-1].grown(size)) != parts[-1] and self._seems_idle(more):
+                parts.append(more)
+        with suppress(OutOfTime):
+            while len(parts) > 1 and not self._idle_on_all_kinds(parts[-1]):
+                parts.pop()
+            return parts[-1]
         return part
+
+    def _seems_idle(self, part: Part) -> bool:
+        given = self._said(self._oracle, part.moved(self._inputs, self._replacements()), self._until.confirm)
+        return self._agrees(given, self._expected)
+
+    def _idle_on_all_kinds(self, part: Part) -> bool:
+        with self._asking_again():
+            return all(self._idle_under(oracle, part) for oracle in (self._oracle, self._of_another_seed()))
 
     def _idle(self, part: Part, until: float) -> bool:
         """Whether a part does not matter: on nominal inputs, and then on every kind that stays finite."""
@@ -162,8 +179,7 @@ class Unread:
         if not self._agrees(given, self._expected):
             return False
         try:
-            with self._asking_again():
-                return all(self._idle_under(oracle, part) for oracle in (self._oracle, self._of_another_seed()))
+            return self._idle_on_all_kinds(part)
         except OutOfTime:
             if part.dimension is None and same(given, self._expected.like):  # to the last bit: that says enough
                 return True
@@ -257,7 +273,8 @@ class Unread:
             other = self._another()
             theirs = other.weights()
             for name, value in oracle.weights().items():
-                if name not in names and not same_bits(value, theirs[name]):
+                is_there = name in theirs  # one may have buffers only once it was called
+                if is_there and name not in names and not same_bits(value, theirs[name]):
                     _write(theirs[name], value)
             for _, drawn, told in self._cases(oracle):
                 if told is None or not self._agrees(self._said(other, drawn, self._until.confirm), told):

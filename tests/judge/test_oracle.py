@@ -378,3 +378,28 @@ def test_samples_are_float64s_of_the_outputs_of_which_it_is_the_same_function_an
     for other in found:
         assert float((other.outputs[0] - expected.like[0]).abs().max()) < 1e-6
         assert 0 < float((other.outputs[1] - exact[1]).abs().max()) < 1e3
+
+
+def test_what_a_reference_keeps_of_its_weights_when_it_is_first_called_does_not_take_its_float64():
+    """Its copy in float64 is made before: what is no parameter stays in float32 there, and raises in a product."""
+    body = "if not hasattr(self, 'kept'): self.kept = self.w.detach() * 2\n        return x @ self.kept"
+    source = PROBLEM.replace("{body}", body).replace("self.calls = 0", "self.calls = 0; self.w = torch.nn.Parameter(W)")
+    source = source.replace("class Model", "W = torch.randn(8, 4)\nclass Model")
+    oracle = Oracle(load_problem("p", source, device=torch.device("cpu")), [], 0)
+    x = torch.rand(16, 8)
+    for _ in range(2):
+        expected = oracle.expected([x], widened=False)
+        assert expected.may_widen
+        assert expected.exact is expected.like
+        assert oracle.widened(expected, [x], seed=0, quick=False).exact.dtype == torch.float64
+
+
+@pytest.mark.parametrize("body", ["x.add_(1)\n        return x * 2", "return x.exp()"])
+def test_float64_may_be_asked_later_unless_the_inputs_are_gone(body):
+    oracle, _ = asked(body, torch.rand(16, 8))
+    x = torch.rand(16, 8)
+    expected = oracle.expected([x.clone()], widened=False)
+    assert expected.may_widen == ("add_" not in body)
+    assert (expected.left is not None) == ("add_" in body)
+    if expected.may_widen:
+        torch.testing.assert_close(oracle.widened(expected, [x], seed=0, quick=False).exact, x.double().exp())

@@ -8,7 +8,7 @@ import torch
 from harness.judge import audit as auditing
 from harness.judge.audit import audit
 from harness.judge.problem import load_problem
-from harness.judge.unread import Part, listed
+from harness.judge.unread import Part, Unread, listed
 
 PROBLEM = """
 import torch
@@ -268,3 +268,34 @@ def test_a_part_grows_by_half_of_what_is_left_and_never_to_all_of_it():
 def test_three_names_are_told_and_how_many_more():
     assert listed(["a"]) == "a"
     assert listed(list("abcde")) == "a, b, c and 2 more"
+
+
+def test_buffers_that_are_made_by_the_first_call_are_no_weights_of_a_model_that_was_never_called():
+    """They ended the judge."""
+    made = "self.w = nn.Parameter(torch.randn(8, 8))\nself.zero = nn.Parameter(torch.randn(8))"
+    body = """
+if not hasattr(self, "kept"):
+    self.register_buffer("kept", self.w.detach() * 2)
+return x @ self.kept + 0 * self.zero
+"""
+    assert any("zero" in detail for _, _, detail in told(body, ["torch.rand(4, 8)"], made))
+
+
+def test_of_an_input_that_does_not_matter_no_halves_are_asked(monkeypatch):
+    looked = []
+    largest = Unread._largest
+    monkeypatch.setattr(Unread, "_largest", lambda self, part, size: looked.append(part) or largest(self, part, size))
+    found = told("x * 2 + 0 * y", ["torch.rand(8, 8)", "torch.rand(8, 8)"])
+    assert [detail for _, _, detail in found] == ["input 1 does not matter to the output"]
+    assert looked == []
+
+
+def test_the_largest_part_is_asked_again_once_and_not_each_that_is_smaller(monkeypatch):
+    asked = []
+    again = Unread._idle_on_all_kinds
+    monkeypatch.setattr(Unread, "_idle_on_all_kinds", lambda self, part: asked.append(part) or again(self, part))
+    (found,) = told(FORGETS, ["torch.rand(8, 64, 3)"])
+    parts = [part for part in asked if part.dimension == 1]
+    assert parts[0].end == 32
+    assert f"elements 0 to {parts[-1].end - 1} " in found[2]
+    assert len(parts) <= 3
