@@ -64,8 +64,8 @@ class ErrorSummary(Frozen):
 
     `relative` is max |actual - expected| / mean |expected| over an output; `reference_relative` the same figure for
     the reference as written; `of_tolerance` the largest share of the allowed error that was used up (1 = all). `oracle`
-    is the weakest that any trial was held to, timed rounds apart. After the first, a trial whose outputs are those of
-    the reference as written but for the last digits counts with what it is off these.
+    is the weakest that any trial was held to, timed rounds apart. Of a trial that was not asked in float64, because the
+    outputs are the reference's as written but for the last digits, it is what they are off these.
     """
 
     relative: float
