@@ -145,8 +145,8 @@ class MovedByRounding:
 
         What no sample tells of either is held against what the others tell of each sample in the same way: where noise
         is rare and large (a softmax that tips over) there are such elements in every honest output. Where that was so
-        in one call, further samples are not asked first in those that follow. Where all that
-        tells nothing more of the first sort are taken.
+        in one call, further samples are not asked first in those that follow. Where all that leaves some, more of the
+        first sort are taken.
         """
         assert question.otherwise is not None
         again = self._with_missed(output, expected, question, found, question.others) if self._is_rare else found
