@@ -30,7 +30,7 @@ import torch
 
 from harness.judge.conditioning import NEAREST_FAR, Movable, Other, forgiven
 from harness.judge.criteria import Leaf, described, first_broken
-from harness.judge.error_tally import Tally, reduced_of, spread_of
+from harness.judge.error_tally import Chunk, Tally, reduced_of, spread_of
 from harness.judge.output_scale import Own, Scale, most_of, scale_of, slack
 from harness.judge.rough_elements import RoughElements
 from harness.judge.tensors import index_of, leaves, pieces, same_bits
@@ -361,8 +361,9 @@ def _compare_values(
     for start, (got, want, written, *rest) in pieces(actual, exact, like, *near, *far, limit=limit):
         got, want = got.to(precision), want.to(precision)
         further = movable.allowance(want, [written, *rest[: len(near)]]) if near else None
-        tally.add(start, got, want, written, further, rest[len(near) :])
-        rough.add(start, got, want, written, further, [rest[place] for place in movable.of_one_unit], tally)
+        chunk = Chunk(start, got, want, written, further)
+        tally.add(chunk, rest[len(near) :])
+        rough.add(chunk, [rest[place] for place in movable.of_one_unit], tally)
     spread = 0.0 if others else spread_of(tally, of, like.numel(), like.dtype)  # what rounding moves has no pattern
     reduced = reduced_of(spread, of) if like.dtype == torch.float32 else 0.0
     witness = _witness(tally, of, rtol, like.shape) if parts == 1 else None

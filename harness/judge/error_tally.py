@@ -9,6 +9,21 @@ import torch
 from harness.judge.output_scale import REFERENCE_ERROR_FACTOR, Scale
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """Elements of an output that are compared at once, from an offset on: flat tensors of one length.
+
+    What a candidate `got`, what is expected (`want`), what the reference as `written` says, and what rounding lets each
+    be off by besides (`further`), None where that was not asked.
+    """
+
+    start: int
+    got: torch.Tensor
+    want: torch.Tensor
+    written: torch.Tensor
+    further: torch.Tensor | None = None
+
+
 @dataclass
 class Tally:
     """What comparing chunk after chunk came to.
@@ -35,19 +50,12 @@ class Tally:
     usual: float = math.inf
     rare: float = 0.0
 
-    def add(
-        self,
-        start: int,
-        got: torch.Tensor,
-        want: torch.Tensor,
-        written: torch.Tensor,
-        further: torch.Tensor | None,
-        far: Sequence[torch.Tensor],
-    ) -> None:
-        """Count a chunk in; `further` is what elements may be off besides, `far` what else some of them may be.
+    def add(self, chunk: Chunk, far: Sequence[torch.Tensor] = ()) -> None:
+        """Count a chunk in; `far` is what else some of its elements may be.
 
         Nearly all chunks agree, and those are done after few passes over memory.
         """
+        got, want, further = chunk.got, chunk.want, chunk.further
         error, allowed = (got - want).abs_(), self._allowed(want, further)
         norm = torch.linalg.vector_norm(error, dtype=torch.float64)
         found = torch.stack([error.max().double(), norm, error.div_(allowed).max().double()])
@@ -58,7 +66,7 @@ class Tally:
             if share <= 1.0:
                 self.largest, self.share = max(self.largest, largest), max(self.share, share)
                 return
-        written = written.to(want.dtype)
+        written = chunk.written.to(want.dtype)
         if not bool(want.isfinite().all()):
             want = torch.where(want.isfinite(), want, written)
             allowed = self._allowed(want, further)
@@ -73,7 +81,7 @@ class Tally:
         self.non_finite += int((bad & ~got.isfinite() & want.isfinite()).sum())
         at = int(excess.argmax())
         if float(excess[at]) > self.worst:
-            self.worst, self.worst_at = float(excess[at]), start + at
+            self.worst, self.worst_at = float(excess[at]), chunk.start + at
         within = excess.masked_fill(bad, 0.0)
         self.share = max(self.share, float(within.max()))
         self.largest = max(self.largest, float((within * allowed).nan_to_num_(0.0, 0.0, 0.0).max()))

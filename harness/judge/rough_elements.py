@@ -8,11 +8,11 @@ many times the median, and where some are next to none.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from harness.judge.error_tally import Tally
+from harness.judge.error_tally import Chunk, Tally
 from harness.judge.output_scale import MATTERS, SAMPLED, Own, Scale, slack, some_places, some_sizes
 from harness.judge.tensors import at_places
 
@@ -57,29 +57,19 @@ class RoughElements:
         if middle:
             self._exact = _SomeAreExact(Tally(rtol, ordinary, 1), self._elements, middle / NEARLY_NONE)
 
-    def add(
-        self,
-        start: int,
-        got: torch.Tensor,
-        want: torch.Tensor,
-        written: torch.Tensor,
-        further: torch.Tensor | None,
-        samples: Sequence[torch.Tensor],
-        tally: Tally,
-    ) -> None:
-        """Count a chunk in; `further` is what rounding lets its elements be off by besides.
+    def add(self, chunk: Chunk, samples: Sequence[torch.Tensor], tally: Tally) -> None:
+        """Count a chunk in, which `tally` has counted.
 
-        `samples` are what the reference says where one unit of its rounding falls otherwise. `tally` has counted the
-        chunk.
+        `samples` are what the reference says where one unit of its rounding falls otherwise.
         """
-        is_within = self._exact is not None and self._exact.holds_all(tally, further)
-        if self._few is None and (self._exact is None or (is_within and want.numel() == self._elements)):
+        is_within = self._exact is not None and self._exact.holds_all(tally, chunk.further)
+        if self._few is None and (self._exact is None or (is_within and chunk.want.numel() == self._elements)):
             return
-        written = written.to(want.dtype)
+        chunk = replace(chunk, written=chunk.written.to(chunk.want.dtype))
         if self._few is not None:
-            self._few.add(start, got, want, written, further, samples)
+            self._few.add(chunk, samples)
         if self._exact is not None:
-            self._exact.add(start, got, want, written, further, is_within=is_within)
+            self._exact.add(chunk, is_within=is_within)
 
     @property
     def share(self) -> float:
@@ -108,20 +98,13 @@ class _FewAreRough:
     rough: int = 0
     sampled: Counter[int] = field(default_factory=Counter)
 
-    def add(
-        self,
-        start: int,
-        got: torch.Tensor,
-        want: torch.Tensor,
-        written: torch.Tensor,
-        further: torch.Tensor | None,
-        samples: Sequence[torch.Tensor],
-    ) -> None:
-        self.most.add(start, got, want, written, further, ())
+    def add(self, chunk: Chunk, samples: Sequence[torch.Tensor]) -> None:
+        self.most.add(chunk)
+        want = chunk.want
         allowed = self.most.allowed(want)
-        self.rough += int(((written - want).abs_() > allowed).sum())
-        if further is not None:
-            allowed += further
+        self.rough += int(((chunk.written - want).abs_() > allowed).sum())
+        if chunk.further is not None:
+            allowed += chunk.further
         for number, sample in enumerate(samples):
             self.sampled[number] += int(((sample.to(want.dtype) - want).abs_() > allowed).sum())
 
@@ -149,18 +132,10 @@ class _SomeAreExact:
         plain = further is None and math.isinf(tally.usual) and math.isinf(tally.upto)
         return plain and not tally.mismatched and tally.share * tally.base <= self.beyond.base
 
-    def add(
-        self,
-        start: int,
-        got: torch.Tensor,
-        want: torch.Tensor,
-        written: torch.Tensor,
-        further: torch.Tensor | None,
-        *,
-        is_within: bool,
-    ) -> None:
+    def add(self, chunk: Chunk, *, is_within: bool) -> None:
         """Count a chunk in. `is_within`: none of its elements is out of the ordinary tolerance."""
-        close = (written - want).abs_() <= self.nearly
+        got, want, further = chunk.got, chunk.want, chunk.further
+        close = (chunk.written - want).abs_() <= self.nearly
         self.exact += int(close.sum())
         if is_within:
             return
@@ -169,7 +144,7 @@ class _SomeAreExact:
             allowed += further
         error = (got - want).abs_()
         if not bool((error <= allowed).all()):
-            self.beyond.add(start, torch.where(close, got, want), want, written, further, ())
+            self.beyond.add(replace(chunk, got=torch.where(close, got, want)))
             self.outside += int(((error > allowed) & ~close).sum())
 
     def is_broken(self) -> bool:
