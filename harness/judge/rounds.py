@@ -9,6 +9,7 @@ call and of random ones, which are drawn now. A round that cannot be verified do
 then overwritten.
 """
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -115,7 +116,7 @@ class Clock:
         self._choose, self._mark = choose, mark
         self._chance = random.SystemRandom()
         self._unsettled = 0
-        self._began: float | None = None
+        self._began = math.inf
         self._in_rounds_s = 0.0
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
@@ -250,10 +251,8 @@ class Clock:
 
     def _require_room(self, side: Side) -> None:
         """Raise CannotBeTimed where what lies between rounds took too long on a device, whoever is at fault."""
-        if self._began is None or not side.sets.on_device:
-            return
         between_s = time.monotonic() - self._began - self._in_rounds_s
-        if between_s > MOST_BETWEEN_S:
+        if side.sets.on_device and between_s > MOST_BETWEEN_S:
             raise CannotBeTimed(f"the device was busy with other work for {between_s:.0f} s between rounds")
 
     def split_round(self, side: Side) -> None:
@@ -383,7 +382,7 @@ class Clock:
         """
         seed = self._chance.getrandbits(62)
         subject, sets = side.subject, side.sets
-        self._began = time.monotonic() if self._began is None else self._began
+        self._began = min(self._began, time.monotonic())
         subject.aside_s()
         subject.look_for(len(order))
         self._device.touch()  # drawing may still go on

@@ -166,8 +166,11 @@ class Unread:
         return part
 
     def _seems_idle(self, part: Part) -> bool:
-        given = self._said(self._oracle, part.moved(self._inputs, self._replacements()), self._until.confirm)
-        return self._agrees(given, self._expected)
+        return self._agrees(self._said_without(part, self._until.confirm), self._expected)
+
+    def _said_without(self, part: Part, until: float) -> Any:
+        """What it says of the nominal inputs with this part of others."""
+        return self._said(self._oracle, part.moved(self._inputs, self._replacements()), until)
 
     def _idle_on_all_kinds(self, part: Part) -> bool:
         with self._asking_again():
@@ -175,7 +178,7 @@ class Unread:
 
     def _idle(self, part: Part, until: float) -> bool:
         """Whether a part does not matter: on nominal inputs, and then on every kind that stays finite."""
-        given = self._said(self._oracle, part.moved(self._inputs, self._replacements()), until)
+        given = self._said_without(part, until)
         if not self._agrees(given, self._expected):
             return False
         try:

@@ -61,6 +61,8 @@ def asked_for_float64(bench, *outputs, timed=False, exact=None):
     comparison.hold_all(outputs, Expected(like=WRITTEN, exact=WRITTEN, may_widen=True), question)
     assert comparison.has_agreed
     assert comparison.trials == len(outputs)
+    comparison.let_go(question)
+    assert question.widened is None
     return asked
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from harness.judge.conditioning import Other
+from harness.judge.conditioning import FAR, SCALES, Other
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.moved_by_rounding import MovedByRounding, unexplained_of_each
 from harness.judge.oracle import Otherwise
@@ -68,6 +68,22 @@ def signs(chance):
     """Signs of which some lie so near 0 that samples by four units of rounding move them, and few by one."""
     drawn = torch.Generator().manual_seed(chance)
     return torch.sign(EXACT - 1.5 + 3e-4 * torch.randn(ELEMENTS, generator=drawn, dtype=torch.float64)).float()
+
+
+@pytest.mark.parametrize("seldom", [2, 100])
+def test_few_elements_that_all_but_late_samples_leave_are_asked_further_samples(seldom):
+    """Of a row that decides on eight all move or none, so that nothing that moved alone forgives any."""
+    before = 10 + len(SCALES) - 1 + len(FAR)
+
+    def sampled(chance):
+        value = EXACT.float()
+        if chance >= before and chance % seldom == 0:
+            value[:8] = 0.5
+        return value
+
+    actual = EXACT.float()
+    actual[:8] = 0.5
+    assert isinstance(held_beside(actual, sampled, EXACT), Agreement if seldom == 2 else Disagreement)
 
 
 @pytest.mark.parametrize("kind", [tuple, list])
