@@ -8,8 +8,10 @@ covered: `setup.py` builds (`CUDAExtension`), SYCL, and `is_standalone=True`.
 import importlib.machinery
 import importlib.util
 import inspect
+import itertools
 import os
 import re
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -50,8 +52,9 @@ def install(request_build: RequestBuild) -> Callable[[], None]:
     from torch.utils import cpp_extension
 
     stock_inline, stock_load = cpp_extension.load_inline, cpp_extension.load
-    cpp_extension.load_inline = _capturing(stock_inline, _inline_request, request_build)
-    cpp_extension.load = _capturing(stock_load, _load_request, request_build)
+    extensions = _Extensions(request_build)
+    cpp_extension.load_inline = _capturing(stock_inline, _inline_request, extensions)
+    cpp_extension.load = _capturing(stock_load, _load_request, extensions)
 
     def undo() -> None:
         cpp_extension.load_inline, cpp_extension.load = stock_inline, stock_load
@@ -59,10 +62,40 @@ def install(request_build: RequestBuild) -> Callable[[], None]:
     return undo
 
 
+class _Extensions:
+    """The extensions of this process: each has a name of its own, and is built and loaded once.
+
+    Of different requests with one name the second is built as `NAME_v1`, as by torch's `ExtensionVersioner`: pybind11 3
+    keeps modules by their name, and would give the first for the second (`get_cached_module`). torch counts on where
+    a request comes again; here it is answered with what was loaded for it, which has the same functions. Threads are
+    served one by one, since they share one channel.
+    """
+
+    def __init__(self, request_build: RequestBuild) -> None:
+        self._request_build = request_build
+        self._requests: dict[str, BuildRequest] = {}
+        self._loaded: dict[str, types.ModuleType | str] = {}
+        self._one_by_one = threading.RLock()
+
+    def get(self, request: BuildRequest) -> types.ModuleType | str:
+        """The extension that `request` describes. Raises BuildFailed, and what loading it raises."""
+        with self._one_by_one:
+            name = next(name for name in _versions(request.name) if self._requests.setdefault(name, request) == request)
+            if name not in self._loaded:
+                named = request.model_copy(update={"name": name})
+                self._loaded[name] = load_artifact(named, self._request_build(named))
+            return self._loaded[name]
+
+
+def _versions(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}_v{version}" for version in itertools.count(1))
+
+
 def _capturing(
-    stock: Callable[..., Any], to_request: Callable[[dict[str, Any]], BuildRequest], request_build: RequestBuild
+    stock: Callable[..., Any], to_request: Callable[[dict[str, Any]], BuildRequest], extensions: _Extensions
 ) -> Callable[..., Any]:
-    """A function with stock's name, signature and TypeErrors that builds through `request_build`."""
+    """A function with stock's name, signature and TypeErrors that gives one of `extensions`."""
     signature = inspect.signature(stock)
 
     def captured(*args: Any, **kwargs: Any) -> types.ModuleType | str:
@@ -71,8 +104,7 @@ def _capturing(
         except TypeError as error:
             raise TypeError(f"{stock.__name__}() {error}") from None
         bound.apply_defaults()
-        request = to_request(bound.arguments)
-        return load_artifact(request, request_build(request))
+        return extensions.get(to_request(bound.arguments))
 
     captured.__name__ = captured.__qualname__ = stock.__name__
     captured.__doc__ = stock.__doc__

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils import cpp_extension
 
 import harness.compile.builder as builder_module
 from harness.compile import ArtifactCache, Builder, FirstTry, compiler, find_toolkit, to_candidate_lines
@@ -23,6 +24,7 @@ from harness.errors import DeadlineError, MachineError, ToolchainError
 from harness.sandbox import tool
 from harness.sandbox.processes import descendants
 from harness.schema import Artifact, BuildFailure, BuildRequest
+from harness.worker import capture
 from harness.worker.capture import load_artifact
 
 Build = Callable[..., Artifact | BuildFailure]
@@ -50,6 +52,11 @@ void fill(torch::Tensor& x, std::string how) {
 REQUEST = BuildRequest(
     name="cpp_builder_test", cpp_sources=(CPP,), functions={"scale": "scales", "halves": "halves", "fill": "fill"}
 )
+PYBIND11_ALONE = """
+#include <pybind11/pybind11.h>
+int answer() { return ANSWER; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("answer", &answer); }
+"""
 RELU = """
 #include <torch/extension.h>
 
@@ -269,6 +276,27 @@ def test_only_the_last_toolchain_decides_that_a_candidate_is_wrong(
 def test_forcing_the_stock_toolchain_leaves_out_the_others(cache: ArtifactCache) -> None:
     builder = Builder(cache=cache, target="cuda", arch="9.0", choice="stock")
     assert builder._toolchains == (STOCK,)
+
+
+def test_two_modules_of_one_name_are_each_their_own_by_stock(cache: ArtifactCache) -> None:
+    """pybind11 alone, without torch's headers, so that stock compiles in a second: it is what keeps modules by name."""
+    builder = Builder(cache=cache, target="cpu", choice="stock")
+
+    def build(request: BuildRequest) -> Artifact:
+        outcome = builder.build(request, deadline_s=240)
+        assert isinstance(outcome, Artifact), outcome.log
+        return outcome
+
+    undo = capture.install(build)
+    try:
+        sources = [PYBIND11_ALONE.replace("ANSWER", answer) for answer in ("1", "2")]
+        modules: list[Any] = [
+            cpp_extension.load_inline("answers", source, no_implicit_headers=True, with_pytorch_error_handling=False)
+            for source in sources
+        ]
+    finally:
+        undo()
+    assert [module.answer() for module in modules] == [1, 2]
 
 
 def test_a_failed_compile_is_remembered_and_a_timeout_is_not(only: Callable[..., None], cache: ArtifactCache) -> None:

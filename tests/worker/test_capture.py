@@ -1,7 +1,9 @@
 """Calls of load_inline and load become requests; what torch refuses is refused with the same kind of exception."""
 
 import importlib
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,83 @@ def test_every_way_of_reaching_load_inline_is_captured() -> None:
     from torch.utils.cpp_extension import load, load_inline
 
     assert asked(load_inline, "m", "int f();").name == "m"
-    assert asked(by_alias.load_inline, name="m", cpp_sources="").name == "m"
+    assert asked(by_alias.load_inline, name="n", cpp_sources="").name == "n"
     assert load is cpp_extension.load
+
+
+def artifact_of(request: BuildRequest) -> Artifact:
+    return Artifact(
+        key="k",
+        path="/k.so",
+        sha256="0" * 64,
+        module=request.name,
+        toolchain="slim",
+        cached=True,
+        seconds=0,
+        cpu_seconds=0,
+    )
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what was built and loaded, each as a new object."""
+    names: list[str] = []
+
+    def load(request: BuildRequest, artifact: Artifact) -> object:
+        assert artifact.module == request.name
+        names.append(request.name)
+        return object()
+
+    monkeypatch.setattr(capture, "load_artifact", load)
+    capture.install(artifact_of)
+    return names
+
+
+def test_what_differs_from_another_of_its_name_has_a_name_of_its_own_as_by_torch(loaded: list[str]) -> None:
+    for source in ("a", "b", "c"):
+        cpp_extension.load_inline("m", source)
+    cpp_extension.load_inline("other", "a")
+    cpp_extension.load_inline("m", "a", functions=["f"])
+    cpp_extension.load_inline("m", "a", extra_cflags=["-O3"])
+    assert loaded == ["m", "m_v1", "m_v2", "other", "m_v3", "m_v4"]
+
+
+def test_a_name_that_the_candidate_gave_itself_is_not_given_again(loaded: list[str]) -> None:
+    cpp_extension.load_inline("m_v1", "a")
+    cpp_extension.load_inline("m", "b")
+    cpp_extension.load_inline("m", "c")
+    assert loaded == ["m_v1", "m", "m_v2"]
+
+
+def test_what_was_loaded_is_given_again_where_it_is_asked_for_again(loaded: list[str]) -> None:
+    first = cpp_extension.load_inline("m", "a")
+    second = cpp_extension.load_inline("m", "b")
+    assert cpp_extension.load_inline(name="m", cpp_sources=["a"]) is first
+    assert cpp_extension.load_inline("m", "b") is second
+    assert loaded == ["m", "m_v1"]
+
+
+def test_what_failed_to_build_is_asked_for_again_and_another_has_another_name() -> None:
+    asked_for = [inline("m", source).name for source in ("a", "a", "b", "a")]
+    assert asked_for == ["m", "m", "m_v1", "m"]
+
+
+def test_threads_that_build_are_served_one_by_one(loaded: list[str]) -> None:
+    inside: list[int] = []
+    at_most: list[int] = []
+
+    def build(request: BuildRequest) -> Artifact:
+        inside.append(1)
+        time.sleep(0.01)
+        at_most.append(len(inside))
+        inside.pop()
+        return artifact_of(request)
+
+    capture.install(build)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda source: cpp_extension.load_inline("m", source), "abcdabcd"))
+    assert at_most == [1, 1, 1, 1]
+    assert sorted(loaded) == ["m", "m_v1", "m_v2", "m_v3"]
 
 
 def test_undoing_gives_stock_back() -> None:
