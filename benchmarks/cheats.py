@@ -186,7 +186,7 @@ def _all_processes() -> Iterator[Process]:
         if not entry.name.isdigit():
             continue
         try:
-            name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
+            name, _, rest = (entry / "stat").read_text(errors="replace").partition("(")[2].rpartition(")")
             uid = entry.stat().st_uid
         except OSError:
             continue

@@ -18,7 +18,7 @@ import torch
 from harness.errors import ProblemError
 from harness.judge.problem import seed_everything
 from harness.judge.tensors import PIECE, in_each, leaves, mapped, plain, same, same_bits, size_of, views
-from harness.transport.memory import Arena, aligned, element_size, view
+from harness.transport.memory import Arena, CopiedArena, aligned, element_size, view
 from harness.transport.values import (
     MappingValue,
     SequenceValue,
@@ -306,6 +306,11 @@ class InputSets:
     def on_device(self) -> bool:
         """Whether the arena lies in device memory."""
         return bool(self._raw.is_cuda)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the arena is the judge's alone, and what it writes there is copied to its subject's."""
+        return isinstance(self.arena, CopiedArena)
 
     @staticmethod
     def size_of(example: list[Any]) -> int:

@@ -2,6 +2,7 @@
 alone. The rounds themselves are `timing`'s, what is verified of them is `verification`'s.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
@@ -189,6 +190,7 @@ class Measurement:
             alike=verification.require_forms,
             choose=verification.choose,
             mark=verification.mark,
+            reference_s=self._reference_s or math.inf,
             proceed=self._bench.proceed,
             plan=self._plan,
             tight=self._tight,

@@ -40,9 +40,11 @@ something else there: it heats the device, say, whose clock falls in the referen
 MOST_PAUSED_S, PAUSED_TIMES = 10.0, 4.0
 """One that was waited for between its rounds for so long in all, and so many times as long as the reference, has
 failed: the device is held meanwhile."""
-MOST_BETWEEN_S = 40.0
+MOST_BETWEEN_S, COPIED_TIMES, SLOWED_TIMES = 40.0, 4.0, 4.0
 """Once the rounds of a measurement on a device lay so far apart nothing is timed: what a candidate left running
-there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them."""
+there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them. Where memory is copied it
+may be so many times that: a round of 4 GiB takes 0.6 s of copies. What it leaves may slow the reference's rounds
+instead: of these counts what is more than so many times what its calls take where there is no candidate."""
 
 
 class Device(Protocol):
@@ -109,11 +111,13 @@ class Clock:
         alike: Alike = lambda written: None,
         choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
         mark: Mark = lambda side, written: frozenset(),
+        reference_s: float = math.inf,
     ) -> None:
         """`candidate` is the side that is verified, None once it is gone; `timing.measure` says the rest."""
         self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
         self._verify, self._intact, self._alike = verify, intact, alike
         self._choose, self._mark = choose, mark
+        self._reference_s = reference_s
         self._chance = random.SystemRandom()
         self._unsettled = 0
         self._began = math.inf
@@ -252,8 +256,13 @@ class Clock:
     def _require_room(self, side: Side) -> None:
         """Raise CannotBeTimed where what lies between rounds took too long on a device, whoever is at fault."""
         between_s = time.monotonic() - self._began - self._in_rounds_s
-        if side.sets.on_device and between_s > MOST_BETWEEN_S:
+        most_s = MOST_BETWEEN_S * (COPIED_TIMES if side.sets.is_copied else 1.0)
+        if side.sets.on_device and between_s > most_s:
             raise CannotBeTimed(f"the device was busy with other work for {between_s:.0f} s between rounds")
+
+    def _most_s(self, calls: int) -> float:
+        """What a round of so many calls of the reference may take before more of it counts as other work."""
+        return SLOWED_TIMES * self._reference_s * calls if calls else 0.0
 
     def split_round(self, side: Side) -> None:
         """A verified round whose second half gets other contents once its first half is done.
@@ -406,7 +415,7 @@ class Clock:
             self._device.touch()
         seconds = time.monotonic() - started
         subject.settle()
-        self._in_rounds_s += seconds
+        self._in_rounds_s += seconds if side is self._candidate else min(seconds, self._most_s(len(order)))
         worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
         return _Timed(seconds, result.device_ms, seed, worked_s)
 

@@ -162,6 +162,7 @@ def measure(
     alike: Alike = lambda written: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
     mark: Mark = lambda side, written: frozenset(),
+    reference_s: float = math.inf,
     proceed: Callable[[], None] = lambda: None,
 ) -> Measured:
     """Time two subjects side by side, each with sets of its own attached.
@@ -170,12 +171,23 @@ def measure(
     there are any. `verify` is asked about the calls that `choose` picks of a round of so many calls when so many rounds
     have been taken, and those that `mark` named before; where it is None nothing is verified.
     `intact` is asked about slots that the reference saw, `alike` about calls whose outputs lie otherwise than before.
-    `tight`: what both need does not fit into memory. `proceed` is called between blocks of rounds, and raises where
-    no caller waits for the rest. Raises `SubjectFailed` where a subject fails.
+    `tight`: what both need does not fit into memory. `reference_s`: what a call of the reference takes where there is
+    no candidate, which bounds what slows it meanwhile. `proceed` is called between blocks of rounds, and raises where
+    no caller waits for the rest. Raises `SubjectFailed` where a subject fails, and CannotBeTimed where other work keeps
+    the device.
     """
     with device.awake():
         clock = Clock(
-            candidate, base, draw, device, verify=verify, intact=intact, alike=alike, choose=choose, mark=mark
+            candidate,
+            base,
+            draw,
+            device,
+            verify=verify,
+            intact=intact,
+            alike=alike,
+            choose=choose,
+            mark=mark,
+            reference_s=reference_s,
         )
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
         turns.warm_up()

@@ -156,6 +156,7 @@ def run(
     alone=False,
     mark=lambda side, written: frozenset(),
     alike=lambda written: None,
+    reference_s=math.inf,
 ):
     log = []
     drawn = iter(range(1, 1_000_000))
@@ -194,6 +195,7 @@ def run(
                 choose=lambda calls, rounds: (calls - 1,),
                 mark=mark,
                 alike=alike,
+                reference_s=reference_s,
             )
             if alone:
                 alone(candidate, reference)
@@ -908,9 +910,9 @@ def test_a_candidate_that_takes_its_time_between_rounds_is_told_apart(monkeypatc
     assert measured.paused == (paused_s > 0)
 
 
-@pytest.mark.parametrize("on_device", [True, False])
-def test_where_rounds_on_a_device_are_too_far_apart_nothing_is_timed(monkeypatch, on_device):
-    """One whose kernels span on between its rounds held a device for three minutes."""
+@pytest.mark.parametrize(("on_device", "copied"), [(True, False), (False, False), (True, True)])
+def test_where_rounds_on_a_device_are_too_far_apart_nothing_is_timed(monkeypatch, on_device, copied):
+    """One whose kernels span on between its rounds held a device for three minutes. Honest copies take a while."""
     real = Recorder.freeze
 
     def freeze(self):
@@ -919,9 +921,26 @@ def test_where_rounds_on_a_device_are_too_far_apart_nothing_is_timed(monkeypatch
 
     monkeypatch.setattr(Recorder, "freeze", freeze)
     monkeypatch.setattr(InputSets, "on_device", property(lambda self: on_device))
+    monkeypatch.setattr(InputSets, "is_copied", property(lambda self: copied))
     monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 2.0)
-    with pytest.raises(CannotBeTimed, match="busy with other work for 3 s") if on_device else nullcontext():
+    fails = on_device and not copied
+    with pytest.raises(CannotBeTimed, match="busy with other work for 3 s") if fails else nullcontext():
         run(4)
+
+
+@pytest.mark.parametrize(
+    ("slow", "known_s", "fails"), [("reference", 1e-3, True), ("reference", 0.1, False), ("candidate", 1e-3, False)]
+)
+def test_where_the_reference_is_slowed_on_a_device_for_too_long_nothing_is_timed(monkeypatch, slow, known_s, fails):
+    """One whose kernels span on into the reference's single calls held a device for a minute and a half."""
+
+    def slowly(candidate, reference):
+        (reference if slow == "reference" else candidate).call_s = 0.1
+
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 2.0)
+    with pytest.raises(CannotBeTimed, match="busy with other work") if fails else nullcontext():
+        run(4, change=slowly, reference_s=known_s)
 
 
 @pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
