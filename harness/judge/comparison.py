@@ -1,6 +1,6 @@
 """Comparison: a candidate's outputs held against what the reference says, call after call, with what doubts there are.
 
-A call that is the reference as written but for its last digits is right, and float64 is not asked about it (`sampled`).
+A call that is the reference as written but for its last digits is right, and float64 is not asked about it (`settled`).
 One that is out of tolerance (`correctness`), and is not the reference as written to the bit, is asked about three
 times before it is wrong: whether another order of equal elements explains it (`by_ties`), whether tf32 in convolutions
 does (`by_tf32`), and whether rounding does (`moved_by_rounding`), unless a row of it settles that nothing does
@@ -20,7 +20,8 @@ from harness.judge.fewer_bits import FewerBits
 from harness.judge.known_error import KnownError
 from harness.judge.moved_by_rounding import MovedByRounding
 from harness.judge.question import CannotBeTimed, Question, TimeForDoubts
-from harness.judge.sampled import compare_kept, is_as_written, settled_as_written
+from harness.judge.sampled import compare_kept, is_as_written
+from harness.judge.settled import Kept, settled_as_written, settled_together
 from harness.judge.tensors import same
 from harness.judge.witness import is_wrong_by_a_row
 from harness.schema.audit import Audit
@@ -79,6 +80,15 @@ class Comparison:
         self.known_error.learn(found.own, question.kind)
         self._agreement = self._agreement | found
         return found
+
+    def settle(self, kept: Sequence[Kept]) -> list[bool]:
+        """Which of several calls are right by these elements of each alone. Each of the others is to be held."""
+        found = settled_together(kept, self._tolerance)
+        for agreement in filter(None, found):
+            self.trials += 1
+            self.has_agreed = True
+            self._agreement = self._agreement | agreement
+        return [agreement is not None for agreement in found]
 
     def _widened(self, expected: Expected, question: Question) -> Expected:
         """What is expected with float64, or with what is known of the reference's error where there is none."""

@@ -117,6 +117,8 @@ REDUCED_FROM, REDUCED_TO = 5e-5, 2e-2
 even in sums of 1e5 terms that cancel."""
 
 
+REDUCIBLE = (torch.float32, torch.float16, torch.bfloat16)
+"""Outputs of these may have the error of a smaller type all over them."""
 SPREAD_FROM, SPREAD_FACTOR = 3e-7, 2.0
 """An error below two roundings of float32, or below twice the reference's own, is not asked where it comes from."""
 
@@ -126,7 +128,7 @@ def spread_of(tally: Tally, of: Scale, elements: int, dtype: torch.dtype) -> flo
 
     In half and bfloat16 the rounding of the output itself hides whose it is.
     """
-    if not of.square or dtype not in (torch.float32, torch.float16, torch.bfloat16):
+    if not of.square or dtype not in REDUCIBLE:
         return 0.0
     mine, theirs = math.sqrt(tally.square / of.square), math.sqrt(of.reference_square / of.square)
     everywhere = tally.widest * math.sqrt(elements) <= 50 * math.sqrt(tally.square)

@@ -16,22 +16,6 @@ def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> A
     return compare(*at_kept_places(output, expected), tolerance)
 
 
-SETTLES = 0.01
-"""What uses no more than this share of the tolerance around the reference as written agrees with float64 as well: there
-it is off by what the reference is, for which the tolerance has room twice, and by so much more."""
-
-
-def settled_as_written(output: Any, expected: Expected, tolerance: ToleranceName) -> Agreement | None:
-    """How an output agrees that is the reference as written but for its last digits; None where it is not.
-
-    No error lies all over it, and nothing is excused by the reference's own.
-    """
-    found = compare_kept(output, replace(expected, exact=expected.like, known=(), others=()), tolerance)
-    if isinstance(found, Disagreement) or found.of_tolerance > SETTLES or found.spread:
-        return None
-    return replace(found, own=())
-
-
 def is_as_written(output: Any, expected: Expected) -> bool:
     """Whether an output is what the reference as written says, bit for bit, at the places that were kept."""
     actual, narrowed = at_kept_places(output, expected)

@@ -90,8 +90,8 @@ as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
 QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.05
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
 QUICK_BANDS, or around the border of two is narrower than that share of it. What would be called faster has each kind of
-contents timed first, or the chance of the first two would decide which kinds count. What looks like more than QUICK_WIN
-is measured fully, or noise would be what is rewarded."""
+contents timed first, or the chance of the first two would decide which kinds count. What is more than QUICK_WIN is
+measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
@@ -370,12 +370,12 @@ class _Turns:
             if len(self.mine.round_s) < QUICK_ROUNDS:
                 continue
             stated = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
-            if stated.high > QUICK_WIN:
+            if stated.low > QUICK_WIN:
                 return False
-            told = in_one_band(stated) or _width(stated) <= QUICK_WIDTH
+            told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
             if told and self._suspect() is None and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
-        return stated.low <= 1.0 or self._may_end()
+        return stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
 
     def _covers_all_kinds(self) -> bool:
         """Whether every kind of contents was timed."""

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 
 from harness.judge.comparison import Comparison
+from harness.judge.correctness import Expected
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Given, InputSets
 from harness.judge.oracle import reference_must_run
 from harness.judge.outputs_seen import Form, form_of
 from harness.judge.question import SHAPES_VARY, CannotBeTimed, Question, require_memory, require_outputs
 from harness.judge.rounds import Side, Written
+from harness.judge.settled import Kept, kept_alike
 from harness.judge.snapshot import rare_places
 from harness.judge.subject import Subject
 from harness.judge.tensors import in_each, leaves
@@ -89,26 +91,42 @@ class Verification:
         require_outputs(outputs, self.sets, oracle, "timed")
         if self.tight:  # what is compared was copied
             subject.release(trim=True)
-        asked, doubted = secrets.choice(calls), self.doubted(calls)
         untouched = self.sets.is_apart and self.sets.untouched([of.slot for of in written.values()])
-        for (call, of), output in zip(written.items(), outputs, strict=True):
+        calls_of = dict(zip(calls, outputs, strict=True))
+        del outputs
+        asked, doubted = secrets.choice(calls), self.doubted(calls)
+
+        def hold(call: int, *, alone: bool) -> Kept | None:
+            """Hold a call; where it may be settled with others, and is not held `alone`, what that takes instead."""
+            of, output = written[call], calls_of[call]
             given, glance = Given(of.contents, self.sets, of.slot), call not in doubted
             question = Question(oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=glance)
             if not oracle.changes_inputs and not untouched:  # says where
                 require_memory(question)
-            inputs = given.inputs()
-            before = call if oracle.random else 0
-            at_once = not oracle.repeats
-            expected = reference_must_run(oracle, inputs, seed=seed, calls_before=before, quick=True, widened=at_once)
-            self._require_form(expected.like)
+            expected = self._expected(call, given.inputs(), seed)
             if call in left:
                 self.comparison.hold_left(left.pop(call), expected, question)
-            found = self.comparison.hold(output, expected, question)
-            if call == asked:
-                self.comparison.ask_fewer_bits(found, output, expected, question)
+            kept = None if alone or oracle.changes_inputs else kept_alike(output, expected)
+            if kept is None:
+                found = self.comparison.hold(output, expected, question)
+                if call == asked:
+                    self.comparison.ask_fewer_bits(found, output, expected, question)
             self.comparison.let_go(question)
             of.contents.forget()
-            del expected, inputs
+            return kept
+
+        waiting = {call: kept for call in calls if (kept := hold(call, alone=call == asked)) is not None}
+        for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):
+            if not is_settled:
+                hold(call, alone=True)
+
+    def _expected(self, call: int, inputs: list[Any], seed: int) -> Expected:
+        """What is expected of a call of a round that ran under a seed. Raises CannotBeTimed for another form."""
+        oracle = self.weights.oracle
+        before, at_once = call if oracle.random else 0, not oracle.repeats
+        expected = reference_must_run(oracle, inputs, seed=seed, calls_before=before, quick=True, widened=at_once)
+        self._require_form(expected.like)
+        return expected
 
     def require_forms(self, written: dict[int, Written]) -> None:
         """Raise CannotBeTimed where the reference's outputs of one of these calls have another form than in trials.
