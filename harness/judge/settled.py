@@ -52,7 +52,9 @@ def kept_alike(output: Any, expected: Expected) -> Kept | None:
     got, want = actual.detach(), narrowed.like.detach()
     if got.device != want.device or first_broken("leaf", Leaf(got, want, "output")) is not None:
         return None
-    return Kept(got.reshape(-1), want.reshape(-1)) if want.dtype in REDUCIBLE and want.numel() <= MOST_ALIKE else None
+    if want.dtype not in REDUCIBLE or want.numel() > MOST_ALIKE:
+        return None
+    return Kept(got.reshape(-1), want.flatten().clone())  # a reference may write over what it returned
 
 
 def settled_together(kept: Sequence[Kept], tolerance: ToleranceName) -> list[Agreement | None]:

@@ -157,6 +157,13 @@ def test_outputs_that_more_must_be_asked_of_are_not_settled_with_others(output, 
     assert kept_alike(output, expected) is None
 
 
+def test_what_a_reference_writes_over_in_its_next_call_stays_as_it_was():
+    buffer = SAID.clone()
+    kept = kept_alike(SAID, expecting(buffer))
+    buffer.zero_()
+    assert settled_together([kept], "scaled") == [Agreement()]
+
+
 def test_the_kept_elements_of_an_output_are_settled_with_others():
     kept = kept_alike(sampled(SAID, [3, 70, 2000]), expecting(SAID))
     assert torch.equal(kept.got, kept.want)
