@@ -87,7 +87,7 @@ ROUNDS_OF_A_KIND = 2
 LENGTHS_APART, LONGEST_SPAN_S = 1.1, 0.1
 """Rounds of the sides that are further apart, by this factor, are held against what waiting so long costs; longer ones
 as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
-QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.05
+QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.1
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
 QUICK_BANDS, or around the border of two is narrower than that share of it. What would be called faster has each kind of
 contents timed first, or the chance of the first two would decide which kinds count. What is more than QUICK_WIN is
