@@ -25,7 +25,7 @@ from harness.controller.races import flags_of_races
 from harness.controller.reuse import Reuse, key_of
 from harness.controller.session import Build, JudgeLost, JudgeSeat, OnPhase, Session
 from harness.controller.turns import NORMAL
-from harness.errors import DeadlineError, GivenUpError, HarnessError, MachineError, SandboxError
+from harness.errors import DeadlineError, DeviceError, GivenUpError, HarnessError, MachineError, SandboxError
 from harness.formats import FORMATS
 from harness.intake import extract
 from harness.intake.languages import mentions, writes_kernels
@@ -443,7 +443,16 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
             failure = Failed(stage="run", reason="protocol", detail=f"twice {lost}, and not with the reference alone")
             return _evaluated(draft, failure, seat=seat, judgement=None)
     _its_own(judgement.verdict, session)
+    if _lacked_memory(judgement.verdict) and _lacked_memory(ask(_control(job)).verdict):
+        raise DeviceError(
+            "the device has too little free memory for this problem: the reference in the candidate's place lacks it "
+            "too; use a larger device, or a smaller workload"
+        )
     return _evaluated(draft, judgement.verdict, seat=seat, judgement=judgement)
+
+
+def _lacked_memory(verdict: Verdict) -> bool:
+    return isinstance(verdict, Failed) and verdict.reason == "device-memory"
 
 
 def _its_own(verdict: V, session: Session) -> V:

@@ -267,11 +267,21 @@ class InputSets:
         self.arena = self._make_arena(self._slot_size * self.count + RED_ZONE)
         self._raw = self.arena.bytes()
         self._raw.fill_(_PATTERN)
+        self._make_room()
+        self.show_all()
+
+    def _make_room(self) -> None:
+        """Have memory to write in: apart from the arena, where a subject sees that."""
         if self._apart is None and self.arena.shared:
-            self._apart = self._raw.clone()
+            self._apart = torch.full_like(self._raw, _PATTERN)
         self._written = self._raw if self._apart is None else self._apart
         self._places_written: dict[int, list[torch.Tensor]] = {}
-        self.show_all()
+
+    def let_go(self) -> None:
+        """Let go of what was written apart, once it is shown: it can be drawn again. The next write makes room anew."""
+        if self._apart is not None:
+            self._apart, self._places_written = None, {}
+            self._written = self._raw.new_empty(0)  # what asks for it meanwhile is to fail
 
     def show_all(self) -> None:
         """Count all slots as newly written: another subject is to see them."""
@@ -327,6 +337,8 @@ class InputSets:
 
         Raises ProblemError where they hold another number of plain values.
         """
+        if not len(self._written):
+            self._make_room()
         if slot not in self._places_written:  # some thousand slots are written for a time
             self._places_written[slot] = self._places(slot, self._written)
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):

@@ -108,9 +108,10 @@ class Trials:
         self._contents.note_trial(kind)
         if oracle.changes_inputs:
             question.given.write_anew()
-        if contents.large:
-            contents.forget()
         self._placed.show()
+        if contents.large:  # a device may have no room for them three times beside two outputs
+            contents.forget()
+            sets.let_go()
         self.seen.learn(expected.like, oracle, kind, first_weights=self._weights.index == 0)
         outputs = self._called(question, expected)
         self._hold(outputs, expected, question)

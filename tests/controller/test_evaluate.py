@@ -317,6 +317,22 @@ def test_a_candidate_whose_judge_died_twice_has_failed_where_the_reference_in_it
     assert control.settings.timing_s == 0
 
 
+SHORT = JUDGEMENT.model_copy(
+    update={"verdict": Failed(stage="run", reason="device-memory", detail="out of memory"), "timing": None}
+)
+
+
+@pytest.mark.parametrize(("reference", "kind"), [(JUDGEMENT, "failed"), (SHORT, "infrastructure")])
+def test_who_lacks_device_memory_has_failed_where_the_reference_in_its_place_has_enough(
+    session, submission, problem, reference, kind
+):
+    one = session(SHORT, reference)
+    evaluated = settled(drafted(submission(PYTORCH), problem(), one), one)
+    assert evaluated.record.verdict.kind == kind
+    assert (kind == "infrastructure") == isinstance(evaluated.fault, DeviceError)
+    assert one.seats[0].jobs[1].source.endswith("ModelNew = Model\n")
+
+
 @pytest.mark.parametrize(
     ("error", "verdict"),
     [

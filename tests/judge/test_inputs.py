@@ -66,6 +66,23 @@ def test_slots_hold_what_was_written_whatever_its_type_and_layout(layout, dtype)
     sets.close()
 
 
+def test_what_was_shown_may_be_let_go_of_and_what_is_written_then_is_not_seen_before_it_is_shown():
+    first, second = [torch.arange(4.0)], [torch.arange(4.0) + 10]
+    sets = InputSets(first, 1, HostArena)
+    sets.write(0, first)
+    sets.reveal()
+    sets.let_go()
+    assert sets.written_apart(0) is None
+    assert sets.unchanged(0, first)
+    sets.arena.bytes()[RED_ZONE - 1] = 0  # whatever a subject does to the arena is not taken over
+    sets.write(0, second)
+    assert sets.unchanged(0, first)
+    sets.reveal()
+    assert sets.unchanged(0, second)
+    assert sets.red_zones_intact(0)
+    sets.close()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn])
 def test_one_kind_is_negative_throughout_and_of_none_of_its_elements_nearly_zero(dtype):
     (found,) = stressed([torch.rand(1000, 100).to(dtype)], "narrow", 3)

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from harness.errors import ProblemError
+from harness.judge import inputs
 from harness.judge.failure import SubjectFailed
+from harness.judge.inputs import InputSets
 from harness.judge.oracle import Oracle, reference_must_run
 from harness.judge.question import SHAPES_VARY
 from harness.judge.subject import Opaque
@@ -799,3 +801,30 @@ def test_what_is_left_in_inputs_is_held_against_float64_under_each_weights(judge
     verdict = judge_function(WRITES_BACK.replace("{change}", change), candidate, models=True).verdict
     assert verdict.kind == "correct", verdict
     assert verdict.error.oracle == "float64"
+
+
+@pytest.mark.parametrize(
+    ("source", "forward", "said"),
+    [
+        (RELU, torch.relu, "correct"),
+        (RELU, lambda x: torch.relu(x.mul_(2)) / 2, "inputs-changed"),
+        (RELU, lambda x: torch.relu(x) + 1, "values"),
+        (IN_PLACE, lambda x: torch.relu(x.add_(x)), "correct"),
+        (IN_PLACE, lambda x: torch.relu(x * 2), "inputs-changed"),
+    ],
+)
+def test_large_contents_are_let_go_of_while_a_candidate_runs_and_all_is_asked_as_of_others(
+    judge_function, monkeypatch, source, forward, said
+):
+    gone = []
+    let_go = InputSets.let_go
+
+    def noted(self):
+        gone.append(self)
+        let_go(self)
+
+    monkeypatch.setattr(InputSets, "let_go", noted)
+    monkeypatch.setattr(inputs, "LARGE_BYTES", 1)
+    verdict = judge_function(source, forward, timed=True).verdict
+    assert (verdict.kind if said == "correct" else verdict.reason) == said
+    assert gone
