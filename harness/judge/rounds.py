@@ -45,6 +45,9 @@ MOST_BETWEEN_S, COPIED_TIMES, SLOWED_TIMES = 40.0, 4.0, 4.0
 there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them. Where memory is copied it
 may be so many times that: a round of 4 GiB takes 0.6 s of copies. What it leaves may slow the reference's rounds
 instead: of these counts what is more than so many times what its calls take where there is no candidate."""
+FEWEST_SINGLES, MOST_SINGLE_S = 8, 0.25
+"""What single calls of the reference take besides is what it takes to write and to verify them, milliseconds: where so
+many took so much on average, nothing is timed. Kernels that span on made it 0.4 s (H200, November 2026)."""
 
 
 class Device(Protocol):
@@ -122,6 +125,7 @@ class Clock:
         self._unsettled = 0
         self._began = math.inf
         self._in_rounds_s = 0.0
+        self._singles_s: list[float] = []
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -179,11 +183,22 @@ class Clock:
 
     def single(self, side: Side, samples: Samples | None, *, look: bool = False) -> None:
         """A round of one call."""
-        done = False
+        started, done = time.monotonic(), False
         while not done:
             order = self._order(side)[:1]
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
+        if samples is not None and side is not self._candidate and side.sets.on_device and not side.sets.is_copied:
+            self._require_quick_singles(time.monotonic() - started)
+
+    def _require_quick_singles(self, seconds: float) -> None:
+        """Raise CannotBeTimed where single calls of the reference take longer than anything of its own explains."""
+        self._singles_s.append(seconds)
+        each_s = sum(self._singles_s) / len(self._singles_s)
+        if len(self._singles_s) >= FEWEST_SINGLES and each_s > MOST_SINGLE_S + self._most_s(1):
+            raise CannotBeTimed(
+                f"the device was busy with other work: single calls of the reference took {each_s:.2g} s"
+            )
 
     def stepped(self, side: Side, samples: Samples, calls: int, *, most: int) -> None:
         """A round on a host in which contents are shown call by call, each once the call before is done.

@@ -943,6 +943,20 @@ def test_where_the_reference_is_slowed_on_a_device_for_too_long_nothing_is_timed
         run(4, change=slowly, reference_s=known_s)
 
 
+@pytest.mark.parametrize(("known_s", "fails"), [(1e-3, True), (0.1, False)])
+def test_where_single_calls_of_the_reference_are_slowed_on_a_device_nothing_is_timed(monkeypatch, known_s, fails):
+    real = Recorder.wake
+
+    def wake(self):
+        real(self)
+        self.clock.now += 0.3 if self.name == "reference" else 0.0
+
+    monkeypatch.setattr(Recorder, "wake", wake)
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    with pytest.raises(CannotBeTimed, match=r"single calls of the reference took 0\.3 s") if fails else nullcontext():
+        run(4, plan=Plan(budget_s=0.0, singles=True), reference_s=known_s, device_ms=DEVICE_MS)
+
+
 @pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
 def test_a_candidate_that_keeps_the_judge_waiting_between_its_rounds_has_failed(monkeypatch, theirs_s, fails):
     real = Recorder.wake
