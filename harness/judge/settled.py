@@ -114,4 +114,4 @@ def _agreement(of: _Figures, kept: Kept) -> Agreement | None:
     tally = Tally(0.0, 0.0, 1, widest=of.widest, square=of.error**2)
     if spread_of(tally, Scale(square=of.size**2), len(kept.want), kept.want.dtype):
         return None
-    return Agreement(relative=of.widest / of.mean, of_tolerance=of.share)
+    return Agreement(relative=of.widest / of.mean if of.mean else 0.0, of_tolerance=of.share)

@@ -23,6 +23,10 @@ def settled(output, like=SAID, exact=None):
     return settled_as_written(output, Expected(like=like, exact=exact, may_widen=True), "scaled")
 
 
+def expecting(like, *, may_widen=True):
+    return Expected(like=like, exact=like, may_widen=may_widen)
+
+
 def but_for(value, place=(0, 0), of=SAID):
     changed = of.clone()
     changed[place] = value
@@ -112,16 +116,20 @@ def test_several_calls_are_settled_as_each_is_alone(tolerance):
             assert several.relative == pytest.approx(one.relative, rel=1e-5)
 
 
+@pytest.mark.parametrize(("tolerance", "settled"), [("scaled", False), ("kernelbench", True)])
+def test_next_to_nothing_where_there_should_be_zeros_is_told_by_an_absolute_tolerance(tolerance, settled):
+    zeros = torch.zeros(64)
+    (together,) = settled_together([Kept(zeros + 1e-8, zeros)], tolerance)
+    assert (together is not None) == settled
+    assert together == settled_as_written(zeros + 1e-8, expecting(zeros), tolerance)
+
+
 def test_calls_of_other_lengths_and_dtypes_are_told_apart():
     calls = [SAID[0], SAID[0, :5], SAID[1].half(), SAID[2], SAID[0, :0]]
     assert settled_together([Kept(of, of.clone()) for of in calls], "scaled") == [Agreement()] * 5
     off = [Kept(of + 1, of) for of in calls[:4]]
     assert settled_together([*off[:3], Kept(SAID[2], SAID[2])], "scaled") == [None, None, None, Agreement()]
     assert settled_together([], "scaled") == []
-
-
-def expecting(like, *, may_widen=True):
-    return Expected(like=like, exact=like, may_widen=may_widen)
 
 
 @pytest.mark.parametrize(
