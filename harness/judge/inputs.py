@@ -283,6 +283,10 @@ class InputSets:
             self._apart, self._places_written = None, {}
             self._written = self._raw.new_empty(0)  # what asks for it meanwhile is to fail
 
+    def _require_room(self) -> None:
+        if not len(self._written):
+            self._make_room()
+
     def show_all(self) -> None:
         """Count all slots as newly written: another subject is to see them."""
         self._newly_written = set(range(self.count))
@@ -337,8 +341,7 @@ class InputSets:
 
         Raises ProblemError where they hold another number of plain values.
         """
-        if not len(self._written):
-            self._make_room()
+        self._require_room()
         if slot not in self._places_written:  # some thousand slots are written for a time
             self._places_written[slot] = self._places(slot, self._written)
         for place, value in zip(self._places_written[slot], leaves(inputs), strict=True):
@@ -348,6 +351,7 @@ class InputSets:
 
     def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
         """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls."""
+        self._require_room()
         order = torch.tensor(list(slots), device=self._raw.device)
         for leaf, value in zip(tensors(self._template), leaves(inputs), strict=True):
             if leaf.elements:
