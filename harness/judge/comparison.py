@@ -33,7 +33,7 @@ _DETAIL = 2_000  # characters of what a disagreement says: names of types and ke
 
 class Comparison:
     """All that was compared of one candidate, and what came of it. `trials` counts the outputs, `has_agreed` says
-    whether any was right.
+    whether any was right, `settles` whether the last that was held was settled as it is.
 
     `leave_out` is called with each kind of contents of which nothing can be told (`MovedByRounding`).
     """
@@ -52,7 +52,7 @@ class Comparison:
         self.fewer_bits = FewerBits()
         self.known_error = KnownError(audit.own_errors)
         self.trials = 0
-        self.has_agreed = False
+        self.has_agreed = self.settles = False
 
     def hold(self, output: Any, expected: Expected, question: Question) -> Agreement:
         """Compare one call's outputs, once more where tf32, ties or rounding may explain what differs.
@@ -61,6 +61,7 @@ class Comparison:
         """
         self.trials += 1
         settled = settled_as_written(output, expected, self._tolerance) if expected.may_widen else None
+        self.settles = settled is not None
         if settled is not None:
             self.has_agreed = True
             self._agreement = self._agreement | settled

@@ -12,8 +12,8 @@ then overwritten.
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -275,8 +275,17 @@ class Clock:
         if side.sets.on_device and between_s > most_s:
             raise CannotBeTimed(f"the device was busy with other work for {between_s:.0f} s between rounds")
 
+    @contextmanager
+    def _asking_the_reference(self, calls: int) -> Iterator[None]:
+        """What computing what is expected of so many calls takes is no other work: a reference may take long."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._in_rounds_s += min(time.monotonic() - started, self._most_s(calls))
+
     def _most_s(self, calls: int) -> float:
-        """What a round of so many calls of the reference may take before more of it counts as other work."""
+        """What so many calls of the reference may take before more of it counts as other work."""
         return SLOWED_TIMES * self._reference_s * calls if calls else 0.0
 
     def split_round(self, side: Side) -> None:
@@ -324,7 +333,10 @@ class Clock:
         """One round on what is written. False where it was to be verified and could not be, or was seen before it
         began: it does not count.
         """
-        marked = self._mark(side, written) if written else frozenset()
+        marked: frozenset[int] = frozenset()
+        if written:
+            with self._asking_the_reference(len(written)):
+                marked = self._mark(side, written)
         timed = self._timed(side, order, order)
         if timed is None:
             return False
@@ -367,7 +379,8 @@ class Clock:
             return True
         try:
             self._kept(side, chosen)
-            self._verify(side.subject, chosen, seed)
+            with self._asking_the_reference(len(chosen)):
+                self._verify(side.subject, chosen, seed)
         except (Unsettled, LaidOutAnew) as failed:
             self._alike(chosen)
             if isinstance(failed, LaidOutAnew):

@@ -115,7 +115,11 @@ class Verification:
             of.contents.forget()
             return kept
 
-        waiting = {call: kept for call in calls if (kept := hold(call, alone=call == asked)) is not None}
+        waiting: dict[int, Kept] = {}
+        for call in calls:  # where one that is alone is not settled others are not either, as a rule
+            kept = hold(call, alone=call in (calls[0], asked) or not self.comparison.settles)
+            if kept is not None:
+                waiting[call] = kept
         for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):
             if not is_settled:
                 hold(call, alone=True)

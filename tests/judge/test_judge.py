@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from harness.errors import ProblemError
-from harness.judge import inputs
+from harness.judge import inputs, verification
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.oracle import Oracle, reference_must_run
@@ -828,3 +828,17 @@ def test_large_contents_are_let_go_of_while_a_candidate_runs_and_all_is_asked_as
     verdict = judge_function(source, forward, timed=True).verdict
     assert (verdict.kind if said == "correct" else verdict.reason) == said
     assert gone
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 + 4e-6], ids=["as written", "within tolerance"])
+def test_the_reference_is_asked_once_about_each_timed_call(judge_function, monkeypatch, factor):
+    asked = []
+
+    def counted(*given, **named):
+        asked.append(given)
+        return reference_must_run(*given, **named)
+
+    monkeypatch.setattr(verification, "reference_must_run", counted)
+    verdict = judge_function(RELU, lambda x: torch.relu(x) * factor, timed=True).verdict
+    assert verdict.kind == "correct"
+    assert 50 < len(asked) <= verdict.trials

@@ -943,6 +943,22 @@ def test_where_the_reference_is_slowed_on_a_device_for_too_long_nothing_is_timed
         run(4, change=slowly, reference_s=known_s)
 
 
+@pytest.mark.parametrize(("known_s", "fails"), [(0.5, False), (0.01, True)])
+def test_what_a_slow_reference_takes_to_be_asked_what_is_right_is_no_other_work(monkeypatch, known_s, fails):
+    clocks = []
+
+    def slow(candidate, reference):
+        clocks.append(candidate.clock)
+
+    def verify(subject, written, seed):
+        clocks[0].now += 0.5 * len(written)
+
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 2.0)
+    with pytest.raises(CannotBeTimed, match="busy with other work") if fails else nullcontext():
+        run(4, change=slow, verify=verify, reference_s=known_s, device_ms=DEVICE_MS)
+
+
 @pytest.mark.parametrize(("known_s", "fails"), [(1e-3, True), (0.1, False)])
 def test_where_single_calls_of_the_reference_are_slowed_on_a_device_nothing_is_timed(monkeypatch, known_s, fails):
     real = Recorder.wake
