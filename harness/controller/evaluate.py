@@ -443,16 +443,12 @@ def _settle(draft: Draft, *, session: Session, seat: JudgeSeat, on_phase: OnPhas
             failure = Failed(stage="run", reason="protocol", detail=f"twice {lost}, and not with the reference alone")
             return _evaluated(draft, failure, seat=seat, judgement=None)
     _its_own(judgement.verdict, session)
-    if _lacked_memory(judgement.verdict) and _lacked_memory(ask(_control(job)).verdict):
+    if judgement.lacked_memory and ask(_control(job)).lacked_memory:
         raise DeviceError(
             "the device has too little free memory for this problem: the reference in the candidate's place lacks it "
             "too; use a larger device, or a smaller workload"
         )
     return _evaluated(draft, judgement.verdict, seat=seat, judgement=judgement)
-
-
-def _lacked_memory(verdict: Verdict) -> bool:
-    return isinstance(verdict, Failed) and verdict.reason == "device-memory"
 
 
 def _its_own(verdict: V, session: Session) -> V:

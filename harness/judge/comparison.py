@@ -63,9 +63,7 @@ class Comparison:
         settled = settled_as_written(output, expected, self._tolerance) if expected.may_widen else None
         self.settles = settled is not None
         if settled is not None:
-            self.has_agreed = True
-            self._agreement = self._agreement | settled
-            return settled
+            return self._agreed(settled)
         expected = self._widened(expected, question)
         found = compare_kept(output, expected, self._tolerance)
         if isinstance(found, Agreement):
@@ -75,21 +73,24 @@ class Comparison:
         if isinstance(found, Disagreement):
             detail = found.detail[:_DETAIL] + question.hint
             raise WrongAnswer(Wrong(reason=found.reason, detail=detail, trial=question.trial, mismatch=found.mismatch))
-        self.has_agreed = True
         if self.by_tf32 or (found.reduced and self._is_nearer(output, expected, question)):
             found = replace(found, spread=0.0, reduced=0.0)
         self.known_error.learn(found.own, question.kind)
-        self._agreement = self._agreement | found
-        return found
+        return self._agreed(found)
 
     def settle(self, kept: Sequence[Kept]) -> list[bool]:
         """Which of several calls are right by these elements of each alone. Each of the others is to be held."""
         found = settled_together(kept, self._tolerance)
         for agreement in filter(None, found):
             self.trials += 1
-            self.has_agreed = True
-            self._agreement = self._agreement | agreement
+            self._agreed(agreement)
         return [agreement is not None for agreement in found]
+
+    def _agreed(self, found: Agreement) -> Agreement:
+        """Take down how a call's outputs agree."""
+        self.has_agreed = True
+        self._agreement = self._agreement | found
+        return found
 
     def _widened(self, expected: Expected, question: Question) -> Expected:
         """What is expected with float64, or with what is known of the reference's error where there is none."""

@@ -21,7 +21,7 @@ from harness.schema.build import Artifact, BuildFailure, BuildRequest, DeviceKin
 from harness.schema.flag import Flag
 from harness.schema.problem import Problem, Workload
 from harness.schema.record import Environment, Profile, Roofline, SandboxReport, Timing
-from harness.schema.verdict import Verdict
+from harness.schema.verdict import Failed, Verdict
 from harness.settings import Settings
 
 
@@ -160,6 +160,11 @@ class Judgement(_OfAJob):
     phases_s: dict[str, float] = Field(default_factory=dict)
     clocks: dict[str, float] = Field(default_factory=dict)
     worker_log: str = ""
+
+    @property
+    def lacked_memory(self) -> bool:
+        """Whether the candidate failed for want of device memory."""
+        return isinstance(self.verdict, Failed) and self.verdict.reason == "device-memory"
 
 
 class Fault(_OfAJob):

@@ -223,7 +223,7 @@ class JudgeProcess:
             held = self._give_back()
             _log.info("judged again alone, after %s", held)
             judgement = self._judge_once(job, alone=True)
-            if _lacked_memory(judgement):
+            if judgement.lacked_memory:
                 assert isinstance(judgement.verdict, Failed)
                 detail = f"{judgement.verdict.detail}; twice, the second time after {held}"
                 judgement = judgement.model_copy(
@@ -256,7 +256,7 @@ class JudgeProcess:
             judgement = self._judge_once(job)
         except torch.OutOfMemoryError:
             return None
-        return None if _lacked_memory(judgement) else judgement
+        return None if judgement.lacked_memory else judgement
 
     def _give_back(self) -> str:
         """End the reference's worker and empty the judge's caches; says how much of the device's memory each held."""
@@ -593,10 +593,6 @@ class JudgeProcess:
 
     def _make_arena(self, size: int) -> Any:
         return self._hardware.arena(size, copied=self._copied)
-
-
-def _lacked_memory(judgement: Judgement) -> bool:
-    return isinstance(judgement.verdict, Failed) and judgement.verdict.reason == "device-memory"
 
 
 def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Verdict:
