@@ -13,7 +13,7 @@ from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import as_described
-from harness.judge.reading import bytes_of_copy, read_output
+from harness.judge.reading import bytes_of_copy, read_output, read_to_device
 from harness.judge.snapshot import Source
 from harness.judge.subject import Elsewhere, Opaque
 from harness.judge.tensors import leaves
@@ -30,6 +30,10 @@ from harness.transport.values import (
     tensors,
 )
 from harness.transport.worker_messages import Described, DeviceHandle
+
+_ROOM_BYTES = 64 << 20
+"""Copied outputs pass through so much host memory: what is allocated for each has to be mapped first, which took longer
+than the copy."""
 
 
 class OutputReader:
@@ -52,6 +56,7 @@ class OutputReader:
         self._memory_bytes = memory_bytes
         self._copies: dict[tuple[object, ...], torch.Tensor] = {}
         self._copied_bytes = 0
+        self._room: torch.Tensor | None = None
 
     def open_all(self, described: Described) -> None:
         """Open the device memory that outputs lie in and inputs do not."""
@@ -118,7 +123,7 @@ class OutputReader:
             return view(torch.empty(0, dtype=torch.uint8, device=self._device), leaf, 0)
         source = self._inputs.part_at(leaf.offset, size)
         if self._inputs.copied_arena is not None and source is None:
-            return self._read_host(places.copy_of(leaf.offset, size), leaf).to(self._device)
+            return self._read_host(places.copy_of(leaf.offset, size), leaf)
         entry = places.handle_of(leaf.offset, size) if self._apart and source is None else None
         if kept is None:
             return self._read_now(leaf, size, source, entry)
@@ -149,7 +154,10 @@ class OutputReader:
     # ---- host memory -------------------------------------------------------------------------------------------
 
     def _read_host(self, address: int, leaf: TensorValue) -> torch.Tensor:
-        """A copy of an output in the worker's host memory; the same one where several outputs are the same memory."""
+        """A copy of an output in the worker's host memory; the same one where several outputs are the same memory.
+
+        On the judge's device, where the worker has it there as well.
+        """
         key = (address, leaf.dtype, leaf.shape, leaf.strides)
         if key not in self._copies:
             size = bytes_of_copy(leaf)
@@ -161,7 +169,11 @@ class OutputReader:
 
     def _copy(self, address: int, leaf: TensorValue) -> torch.Tensor:
         try:
-            return read_output(self._talk.pid, address, leaf)
+            if not self._apart:
+                return read_output(self._talk.pid, address, leaf)
+            if self._room is None:
+                self._room = torch.empty(_ROOM_BYTES, dtype=torch.uint8, pin_memory=True)
+            return read_to_device(self._talk.pid, address, leaf, self._room, self._device)
         except PermissionError as error:
             if self._talk.could_be_read:
                 raise SubjectFailed("protocol", "closed its memory to the judge") from error

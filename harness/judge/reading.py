@@ -40,8 +40,7 @@ def read_output(pid: int, address: int, leaf: TensorValue) -> torch.Tensor:
     Raises OSError where that is not mapped or not ours to read, ValueError for a description that cannot be true, or
     for elements that lie over each other and far apart.
     """
-    if address + leaf.span * element_size(leaf.dtype) > _ADDRESSES:
-        raise ValueError("elements beyond all addresses")
+    _require_addresses(address, leaf)
     if not spreads(leaf):
         copy = torch.empty(leaf.span * element_size(leaf.dtype), dtype=torch.uint8)
         read_process(pid, address, copy)
@@ -56,6 +55,24 @@ def read_output(pid: int, address: int, leaf: TensorValue) -> torch.Tensor:
     found = torch.empty([dim.size for dim in dims], dtype=getattr(torch, leaf.dtype))
     _pick(pid, address, dims, found)
     return found.expand(leaf.shape)
+
+
+def read_to_device(pid: int, address: int, leaf: TensorValue, room: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The same, but on a device: a piece at a time over `room`, bytes of host memory that need not be mapped anew."""
+    if spreads(leaf):
+        return read_output(pid, address, leaf).to(device)
+    _require_addresses(address, leaf)
+    copy = torch.empty(leaf.span * element_size(leaf.dtype), dtype=torch.uint8, device=device)
+    for start in range(0, copy.numel(), room.numel()):
+        piece = room[: copy.numel() - start]
+        read_process(pid, address + start, piece)
+        copy[start : start + piece.numel()].copy_(piece)
+    return view(copy, leaf, 0)  # type: ignore[no-any-return]  # torch is imported late there
+
+
+def _require_addresses(address: int, leaf: TensorValue) -> None:
+    if address + leaf.span * element_size(leaf.dtype) > _ADDRESSES:
+        raise ValueError("elements beyond all addresses")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from harness.judge import reading
-from harness.judge.reading import bytes_of_copy, read_output, spreads
+from harness.judge.reading import bytes_of_copy, read_output, read_to_device, spreads
 from harness.transport.values import TensorValue
 
 
@@ -107,3 +107,24 @@ def test_elements_beyond_all_addresses_cannot_be_and_do_not_wrap_around_to_other
 
     with pytest.raises(ValueError, match="beyond all addresses"):
         read_output(os.getpid(), room.data_ptr() + address, far)
+
+
+@pytest.mark.parametrize("room", [3, 64, 1 << 16])
+def test_what_is_read_to_a_device_a_piece_at_a_time_is_the_same(room):
+    tensor = torch.arange(5000, dtype=torch.int16).view(50, 100).t()[3:40]
+    copy = read_to_device(
+        os.getpid(), tensor.data_ptr(), described(tensor), torch.zeros(room, dtype=torch.uint8), torch.device("cpu")
+    )
+    assert torch.equal(copy, tensor)
+    assert copy.stride() == tensor.stride()
+    assert copy.data_ptr() != tensor.data_ptr()
+
+
+def test_what_is_read_to_a_device_and_lies_far_apart_is_picked_out():
+    room = torch.arange(1 << 26, dtype=torch.int32)
+    tensor = room[:: 1 << 20]
+    assert spreads(described(tensor))
+    copy = read_to_device(
+        os.getpid(), tensor.data_ptr(), described(tensor), torch.zeros(64, dtype=torch.uint8), torch.device("cpu")
+    )
+    assert torch.equal(copy, tensor)
