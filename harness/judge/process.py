@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -49,6 +49,7 @@ from harness.judge.judge import Finding, judge
 from harness.judge.known_facts import Known, key_of
 from harness.judge.problem import LoadedProblem, load_problem
 from harness.judge.roofline import roofline
+from harness.judge.spare_workers import SpareWorkers
 from harness.judge.subject import Subject
 from harness.judge.timing import Plan
 from harness.judge.worker_conversation import BuildRefused, Conversation, conversing
@@ -63,7 +64,7 @@ from harness.schema.record import Baseline, BaselineName, CompileMode, SandboxRe
 from harness.schema.verdict import Correct, Failed, Rejected, Verdict, Wrong
 from harness.settings import Settings
 from harness.transport import Channel, Closed
-from harness.transport.worker_messages import Load, Loaded
+from harness.transport.worker_messages import Load, Loaded, OpenDevice
 
 _log = logs.logger("judge")
 _COMPILE_MODES: dict[BaselineName, CompileMode | None] = {
@@ -117,6 +118,8 @@ class JudgeProcess:
         self._hardware = self._backend.open(seat.gpu, seat.core)
         self._device = self._hardware.device
         self._lock = DeviceLock(self._hardware.identity)
+        opens = OpenDevice(visible=self._visible) if self._backend.is_gpu else None
+        self._spares = SpareWorkers(lambda policy: conversing(zygote, policy, self._relay_build), opens)
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
         self._job, self._phase, self._asked_at = "", "", 0.0
@@ -202,6 +205,7 @@ class JudgeProcess:
         ), workload
 
     def _take_device(self) -> None:
+        self._spares.settle()
         self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
 
     def _judge_and_let_go(self, job: Job) -> Judgement:
@@ -259,17 +263,21 @@ class JudgeProcess:
         return None if judgement.lacked_memory else judgement
 
     def _give_back(self) -> str:
-        """End the reference's worker and empty the judge's caches; says how much of the device's memory each held."""
+        """End the reference's worker and spare ones, and empty the judge's caches.
+
+        Says how much of the device's memory each held.
+        """
         gc.collect()  # tensors in the frames of what was raised
         before = self._hardware.free_bytes()
         self._hardware.trim()
         trimmed = self._hardware.free_bytes()
+        self._spares.end()
         if self._held is not None:
             self._held.close()
             self._held = None
         free = self._hardware.free_bytes()
         return (
-            f"the judge's caches gave back {(trimmed - before) / 1e9:.1f} GB and the reference's worker "
+            f"the judge's caches gave back {(trimmed - before) / 1e9:.1f} GB and the reference's worker and spare ones "
             f"{(free - trimmed) / 1e9:.1f} GB, with {free / 1e9:.1f} GB free"
         )
 
@@ -290,7 +298,7 @@ class JudgeProcess:
             self._learn_rates(settings)
         started = time.monotonic()
         free_bytes = self._hardware.free_bytes()
-        with self._worker(self._policy(job)) as (worker, conversation):
+        with self._spares.take(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
             found = self._found(
                 worker, conversation, problem, job, known, free_bytes=free_bytes, alone=alone, by_name=by_name
@@ -340,6 +348,7 @@ class JudgeProcess:
                 conversation.limit_answers(ANSWERS_S)
             subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
             self._begin("check")
+            self._spares.prepare([] if alone else self._wanted_next(problem, job))
             finding = judge(
                 problem,
                 cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
@@ -483,8 +492,12 @@ class JudgeProcess:
 
     # ---- workers -----------------------------------------------------------------------------------------------
 
-    def _worker(self, policy: Policy) -> AbstractContextManager[tuple[Worker, Conversation]]:
-        return conversing(self._zygote, policy, self._relay_build)
+    def _wanted_next(self, problem: LoadedProblem, job: Job) -> list[Policy]:
+        """The policies of the workers that are wanted next: the next candidate's, as it may be, and the reference's."""
+        wanted = [self._policy(job)]
+        if job.settings.timing != "none" and (self._held is None or self._held.key != _held_by(problem, job, "eager")):
+            wanted.append(_unhurried(self._policy(job)))
+        return wanted
 
     def _load(self, conversation: Conversation, source: str, class_name: str, job: Job) -> None:
         request = Load(
@@ -540,7 +553,7 @@ class JudgeProcess:
 
         The one that was used last is kept for the next candidate of the same problem: no candidate's code is in it.
         """
-        key = (problem.source, form, job.kind, job.settings.model_dump_json())
+        key = _held_by(problem, job, form)
         held, self._held = self._held, None
         if held is None or held.key != key:
             if held is not None:
@@ -566,11 +579,8 @@ class JudgeProcess:
     def _start_reference(
         self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
     ) -> "_Reference":
-        policy = self._policy(job)
-        lasting = {"cpu_s": _REFERENCE_CPU_S, "output_bytes": _REFERENCE_OUTPUT_BYTES}
-        unhurried = policy.model_copy(update={"limits": policy.limits.model_copy(update=lasting)})
         with ExitStack() as opening:
-            _, conversation = opening.enter_context(self._worker(unhurried))
+            _, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
             subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
             opening.callback(subject.close)
             try:
@@ -603,6 +613,17 @@ def _after(verdict: Verdict, flags: Sequence[Flag], reject: Sequence[str]) -> Ve
         if flag.severity == "reject" or flag.rule in reject:
             return Rejected(rule=flag.rule, detail=flag.detail)
     return verdict
+
+
+def _unhurried(policy: Policy) -> Policy:
+    """The policy of a worker that serves many candidates."""
+    lasting = {"cpu_s": _REFERENCE_CPU_S, "output_bytes": _REFERENCE_OUTPUT_BYTES}
+    return policy.model_copy(update={"limits": policy.limits.model_copy(update=lasting)})
+
+
+def _held_by(problem: LoadedProblem, job: Job, form: BaselineName) -> tuple[str, ...]:
+    """What the worker of a reference is kept for."""
+    return (problem.source, form, job.kind, job.settings.model_dump_json())
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,9 @@ takes varies by a tenth from round to round on a host that others use too, whate
 SINGLE_CALLS, MORE_SINGLE_CALLS = 32, 64
 """So many of either side, and so many more where they say that a call is slower than it is in rounds: what a call costs
 beyond it varies by as much as it takes, and one time in ten chance says so (H100, November 2026)."""
+LONG_CALL_S, LONG_SINGLES = 0.01, 8
+"""Of a candidate whose calls take longer than that in rounds so few single ones tell as much: what they take besides
+varies by some tenths of a millisecond."""
 SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48
 """On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
@@ -250,7 +253,7 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.empty_s:
             return
         self.singles = (Samples(), Samples())
-        self._singles(self.singles, SINGLE_CALLS)
+        self._singles(self.singles, self._single_calls(SINGLE_CALLS))
 
     def confirm_singles(self) -> None:
         """More of them where they say less than the rounds."""
@@ -259,7 +262,11 @@ class _Turns:
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, self.singles)
         assert timing.single_speedup is not None
         if timing.single_speedup.high < timing.reference_ms / timing.candidate_ms:
-            self._singles(self.singles, MORE_SINGLE_CALLS)
+            self._singles(self.singles, self._single_calls(MORE_SINGLE_CALLS))
+
+    def _single_calls(self, most: int) -> int:
+        """How many single calls of either side are worth their time."""
+        return LONG_SINGLES if self._clock.call_s(self._candidate) > LONG_CALL_S else most
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, after the others, by rounds that show contents call by call."""
@@ -291,7 +298,7 @@ class _Turns:
         """So many single calls of either side, ABBA: what is verified before a call moves it."""
         at_once = SINGLES_AT_ONCE if self._tight else 1
         both = list(zip((self._candidate, self._reference), singles, strict=True))
-        for _ in range(calls // (2 * at_once)):
+        for _ in range(max(1, calls // (2 * at_once))):
             self._chance.shuffle(both)
             for side, samples in (*both, *reversed(both)):
                 self._turn_to(side)
@@ -316,14 +323,16 @@ class _Turns:
         """The base kind and one of the others in turn, in an order that nothing can know.
 
         Of the others each comes once before one comes again, but, once all were timed, for one that looks worse than
-        the rest.
+        the rest. A quick measurement has the base kind once before it has had all others.
         """
         if not self._coming:
             if not self._bag:
                 self._bag = self._chance.sample(self._others, len(self._others))
             suspect = self._suspect() if self._covers_all_kinds() else None
             other = [suspect] if suspect in self._others else [self._bag.pop()] if self._bag else []
-            self._coming = [self._base, *(kind for kind in other if kind is not None)]
+            hurries = self._plan.quick and self._base in self.mine.kinds and not self._covers_all_kinds()
+            base = [] if hurries and other else [self._base]
+            self._coming = [*base, *(kind for kind in other if kind is not None)]
             self._chance.shuffle(self._coming)
         return self._coming.pop()
 

@@ -16,7 +16,20 @@ from harness.schema.verdict import Reason
 from harness.transport import Channel, Closed, Frame, Late
 from harness.transport.channel import parsed, text_of
 from harness.transport.memory import may_read_process, sealed_copy
-from harness.transport.worker_messages import ANSWER, DONE, Answer, Build, Built, Done, Go, Raised, Ready, Step
+from harness.transport.worker_messages import (
+    ANSWER,
+    DONE,
+    Answer,
+    Build,
+    Built,
+    DeviceOpened,
+    Done,
+    Go,
+    OpenDevice,
+    Raised,
+    Ready,
+    Step,
+)
 
 M = TypeVar("M", bound=Frozen)
 BuildAnswer = Callable[[BuildRequest], Artifact | BuildFailure]
@@ -56,6 +69,7 @@ class Conversation:
         self._worker, self._channel, self._build = worker, channel, build
         self._builds, self._builds_s, self._built_bytes = 0, 0.0, 0
         self._answers_s, self._answers_left_s = math.inf, math.inf
+        self._is_ready, self._opens_device = False, False
         self.could_be_read = False
         """Whether the worker's memory could be read before any code of a candidate ran in it."""
 
@@ -71,10 +85,21 @@ class Conversation:
         """End the worker, and wait until nothing of it is left."""
         self._end()
 
+    def begin(self, request: OpenDevice) -> None:
+        """Have the worker do that as soon as it listens. `expect_ready` waits for it."""
+        self._send(text_of(request), (), time.monotonic() + _START_S, _START_S, "starting")
+        self._opens_device = True
+
     def expect_ready(self, *, seconds: float = _START_S) -> None:
-        """Wait until the worker listens."""
-        self._answer(Ready, time.monotonic() + seconds, seconds, "starting")
+        """Wait until the worker listens, and has done what it was to begin with; at once where it has."""
+        if self._is_ready:
+            return
+        deadline = time.monotonic() + seconds
+        self._answer(Ready, deadline, seconds, "starting")
         self.could_be_read = may_read_process(self._worker.pid)
+        if self._opens_device:
+            self._answer(DeviceOpened, deadline, seconds, "opening its device")
+        self._is_ready = True
 
     def limit_answers(self, seconds: float) -> None:
         """Have all answers that are asked for without a deadline of their own take at most so long together.

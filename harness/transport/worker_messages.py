@@ -24,6 +24,16 @@ Duration = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 # ---- judge to worker -------------------------------------------------------------------------------------------
 
 
+class OpenDevice(Frozen):
+    """Make a context of the CUDA device that `visible` leaves, as `Load` has it. Answer: `DeviceOpened`.
+
+    Sent before a candidate is there. It may not be sent to a worker that is to see none.
+    """
+
+    say: Literal["open-device"] = "open-device"
+    visible: dict[str, str]
+
+
 class Load(Frozen):
     """Import `source` as a module and find `class_name` in it. Answer: `Loaded`, `Raised`, or `Build` first.
 
@@ -222,6 +232,12 @@ class Ready(Frozen):
     say: Literal["ready"] = "ready"
 
 
+class DeviceOpened(Frozen):
+    """The answer to `OpenDevice`."""
+
+    say: Literal["device-opened"] = "device-opened"
+
+
 class Build(Frozen):
     """The candidate called `load_inline` or `load`. Answer: `Built`."""
 
@@ -412,7 +428,8 @@ class Raised(Frozen):
 
 
 Request = Annotated[
-    Load
+    OpenDevice
+    | Load
     | Built
     | Attach
     | Construct
@@ -430,6 +447,7 @@ Request = Annotated[
 ]
 Answer = Annotated[
     Ready
+    | DeviceOpened
     | Build
     | Loaded
     | Attached

@@ -42,11 +42,13 @@ from harness.transport.worker_messages import (
     Described,
     Detach,
     DeviceHandle,
+    DeviceOpened,
     Done,
     Go,
     HostCopy,
     Load,
     Loaded,
+    OpenDevice,
     Order,
     ParameterShape,
     Prepare,
@@ -127,6 +129,7 @@ class Server:
         self._inputs: list[list[Any]] = []
         self._outputs: list[Any] = []
         self._host_copies: list[torch.Tensor] = []
+        self._host_room: list[torch.Tensor] = []
         self._substitute: CudaAsCpu | None = None
         self._emulation: Emulation | None = None
         self._interpreted: InterpretedTriton | None = None
@@ -137,6 +140,7 @@ class Server:
 
     def run(self) -> None:
         answers: dict[type, Callable[[Any], Any]] = {
+            OpenDevice: self._open_device,
             Load: self._load,
             Construct: self._construct,
             Prepare: self._prepare,
@@ -171,6 +175,11 @@ class Server:
                 self._channel.send(answer)
 
     # ---- loading -----------------------------------------------------------------------------------------------
+
+    def _open_device(self, request: OpenDevice) -> DeviceOpened:
+        os.environ.update(request.visible)
+        _blame("load", lambda: torch.empty(1, device="cuda"))
+        return DeviceOpened()
 
     def _load(self, request: Load) -> Loaded:
         os.environ.update(request.visible)
@@ -422,11 +431,19 @@ class Server:
         )
 
     def _host_copy(self, value: torch.Tensor) -> HostCopy:
-        """A copy of what a tensor's elements span, kept until its outputs are let go of."""
+        """A copy of what a tensor's elements span, kept until its outputs are let go of.
+
+        It lies where one of the round before lay, if that was as large: new memory has to be mapped first, which took
+        longer than the copy.
+        """
         span = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
-        copy = value.as_strided((span,), (1,)).detach().to("cpu", copy=True)
-        self._host_copies.append(copy)
-        return HostCopy(address=_data_ptr(value), size=_bytes(copy), copied_to=_data_ptr(copy))
+        lies = value.as_strided((span,), (1,)).detach()
+        fitting = (at for at, room in enumerate(self._host_room) if _bytes(room) == _bytes(lies))
+        at = next(fitting, None)
+        room = torch.empty(_bytes(lies), dtype=torch.uint8) if at is None else self._host_room.pop(at)
+        self._host_copies.append(room)
+        room.copy_(lies.view(torch.uint8))
+        return HostCopy(address=_data_ptr(value), size=_bytes(room), copied_to=_data_ptr(room))
 
     def _in_arena(self, value: torch.Tensor) -> bool:
         address = _data_ptr(value)
@@ -445,7 +462,9 @@ class Server:
 
     def _release(self, request: Release) -> Released:
         sizes = [_bytes(value) for value in _leaves(self._outputs)] if request.poison else []
-        self._outputs, self._host_copies = [], []
+        self._outputs = []
+        if self._host_copies or request.trim:
+            self._host_room, self._host_copies = [] if request.trim else self._host_copies, []
         poison = [torch.full((size,), _POISON, dtype=torch.uint8, device=self._device) for size in sizes]
         del poison
         if self._device.type == "cuda" and (request.poison or request.trim):

@@ -29,6 +29,7 @@ def process(monkeypatch):
 
         judge_process = JudgeProcess.__new__(JudgeProcess)
         judge_process._hardware = SimpleNamespace(free_bytes=lambda: free[0], trim=lambda: give(2e9))
+        judge_process._spares = SimpleNamespace(end=lambda: give(1e9))
         judge_process._held = SimpleNamespace(close=lambda: (give(40e9), closed.append(True)))
         left, tries = list(answers), []
 
@@ -57,7 +58,7 @@ def test_a_second_lack_is_its_own_and_says_who_held_what(process):
     one, _, _ = process(SHORT, SHORT)
     detail = one._judge(None).verdict.detail
     assert detail.startswith("CUDA out of memory; twice, ")
-    assert "caches gave back 2.0 GB and the reference's worker 40.0 GB, with 52.0 GB free" in detail
+    assert "caches gave back 2.0 GB and the reference's worker and spare ones 41.0 GB, with 53.0 GB free" in detail
 
 
 def test_a_judge_that_lacks_memory_alone_says_so(process):

@@ -973,6 +973,35 @@ def test_where_single_calls_of_the_reference_are_slowed_on_a_device_nothing_is_t
         run(4, plan=Plan(budget_s=0.0, singles=True), reference_s=known_s, device_ms=DEVICE_MS)
 
 
+@pytest.mark.parametrize(("single_s", "fails"), [(0.5, True), (0.01, False)])
+def test_a_candidate_whose_single_calls_take_what_its_rounds_do_not_explain_has_failed(single_s, fails):
+    """One whose kernels spin on until its next round waits for them itself: single calls of 0.5 s, 96 of them."""
+
+    def slow_alone(candidate, reference):
+        real = candidate.round
+
+        def round(slots, **how):
+            candidate.clock.now += single_s if len(slots) == 1 else 0.0
+            return real(slots, **how)
+
+        candidate.round = round
+
+    failure = pytest.raises(SubjectFailed, match=r"single calls of it took 0\.5 s on average, and 0\.00[12]")
+    with failure if fails else nullcontext():
+        run(4, plan=Plan(budget_s=0.0, singles=True), change=slow_alone, device_ms=DEVICE_MS)
+
+
+@pytest.mark.parametrize(("call_s", "calls"), [(1e-3, timing.SINGLE_CALLS), (0.3, 2 * timing.LONG_SINGLES)])
+def test_a_candidate_whose_calls_are_long_is_asked_for_few_single_ones(call_s, calls):
+    """The second one twice: to the microsecond, these say less than its rounds."""
+
+    def slower(candidate, reference):
+        candidate.call_s = call_s
+
+    measured, _ = run(4, plan=Plan(budget_s=0.0, singles=True), change=slower, device_ms=(call_s * 1e3, 0.9))
+    assert [len(samples.round_s) for samples in measured.singles] == [calls, calls]
+
+
 @pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
 def test_a_candidate_that_keeps_the_judge_waiting_between_its_rounds_has_failed(monkeypatch, theirs_s, fails):
     real = Recorder.wake
@@ -1232,6 +1261,20 @@ def test_a_quick_measurement_calls_nothing_faster_that_is_not_on_one_kind_of_con
         assert turns.tell_quickly()
         assert slow in turns.mine.kinds
         assert stated_of(turns.mine, turns.theirs, 0.0, 10)[0].value < 1.05
+
+
+def test_a_quick_measurement_has_the_base_kind_once_before_it_has_had_all_others():
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    for seed in range(4):
+        sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+        turns = _Turns(Chances(sides[0], seed, 0.003, ()), *sides, kinds, QUICK, tight=False)
+        turns.empty_s, turns._chance = (0.0,), random.Random(seed)
+        for _ in range(len(kinds)):
+            turns.block()
+        assert set(turns.mine.kinds) == {*kinds}
+        for _ in range(4):
+            turns.block()
+        assert turns.mine.kinds.count("nominal") == 2 + 4
 
 
 def test_the_mode_outlives_the_reference_alone():

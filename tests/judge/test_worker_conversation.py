@@ -23,10 +23,12 @@ from harness.transport.worker_messages import (
     Attach,
     Build,
     Built,
+    DeviceOpened,
     Done,
     Go,
     Load,
     Loaded,
+    OpenDevice,
     Raised,
     Ready,
     Release,
@@ -35,6 +37,7 @@ from harness.transport.worker_messages import (
 )
 
 LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False, visible={})
+OPEN = OpenDevice(visible={"CUDA_VISIBLE_DEVICES": "0"})
 FAILURE = BuildFailure(reason="compile", detail="kernel.cu:3: error", log="kernel.cu:3: error: no", toolchain="slim")
 
 
@@ -100,6 +103,21 @@ def test_an_answer_of_the_kind_that_was_asked_for_is_given_back(stage):
     one.talk.expect_ready(seconds=5)
     assert one.talk.ask(LOAD, Loaded) == Loaded()
     assert one.theirs.receive(REQUEST) == LOAD
+
+
+def test_what_a_worker_begins_with_is_waited_for_once(stage):
+    one = stage()
+    one.talk.begin(OPEN)
+    one.theirs.send(Ready())
+    assert one.theirs.receive(REQUEST) == OPEN
+    with pytest.raises(SubjectFailed, match=r"no answer within 0\.05 s \(opening its device\)"):
+        one.talk.expect_ready(seconds=0.05)
+    other = stage()
+    other.talk.begin(OPEN)
+    other.theirs.send(Ready())
+    other.theirs.send(DeviceOpened())
+    for _ in range(2):
+        other.talk.expect_ready(seconds=5)
 
 
 @pytest.mark.parametrize(
