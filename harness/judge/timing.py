@@ -336,8 +336,11 @@ class _Turns:
             self._chance.shuffle(self._coming)
         return self._coming.pop()
 
-    def _suspect(self, by: float = VALUES_SLACK) -> str | None:
-        """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share."""
+    def _suspect(self, by: float = VALUES_SLACK, *, in_each: bool = False) -> str | None:
+        """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share.
+
+        In most of its rounds, or `in_each`: of several kinds of two rounds, one nearly always looks so in most.
+        """
         if not self.mine.kinds:
             return None
         hand_over_s = self.hand_over_s()
@@ -348,7 +351,8 @@ class _Turns:
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
             few = 2 <= len(of_kind) < SURE_ROUNDS and len(rest) >= 2
-            if few and median(rest) > median(of_kind) * (1 + by):
+            looks = max(of_kind) if in_each else median(of_kind)
+            if few and median(rest) > looks * (1 + by):
                 return kind
         return None
 
@@ -382,7 +386,7 @@ class _Turns:
             if stated.low > QUICK_WIN:
                 return False
             told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            if told and self._suspect() is None and (stated.low <= 1.0 or self._covers_all_kinds()):
+            if told and self._suspect(in_each=True) is None and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
         return stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
 
