@@ -645,7 +645,9 @@ class _Reference:
 
 
 class _Sparing:
-    """A subject before whose calls the judge gives back what device memory it keeps for later."""
+    """A subject before whose calls the judge gives back what device memory it keeps for later, and which gives back its
+    own after a trial.
+    """
 
     def __init__(self, inner: WorkerSubject, trim: Callable[[], None]) -> None:
         self._inner, self._trim = inner, trim
@@ -654,6 +656,10 @@ class _Sparing:
         if name in ("construct", "round"):
             self._trim()
         return getattr(self._inner, name)
+
+    def release(self, *, poison: bool = False, trim: bool = False) -> None:
+        """As of any subject; with `poison`, after a trial, memory that it keeps for later goes too."""
+        self._inner.release(poison=poison, trim=trim or poison)
 
 
 class _Blameless:

@@ -102,3 +102,13 @@ def test_the_judge_trims_before_calls_and_not_before_questions():
     subject = _Sparing(SimpleNamespace(round=lambda: 1, outputs=lambda: 2), lambda: trimmed.append(True))
     assert (subject.round(), subject.outputs()) == (1, 2)
     assert trimmed == [True]
+
+
+@pytest.mark.parametrize(
+    ("poison", "trim", "given_back"), [(True, False, True), (False, False, False), (False, True, True)]
+)
+def test_what_a_worker_keeps_for_later_goes_after_a_trial_and_not_between_rounds(poison, trim, given_back):
+    released = []
+    subject = _Sparing(SimpleNamespace(release=lambda **how: released.append(how)), lambda: None)
+    subject.release(poison=poison, trim=trim)
+    assert released == [{"poison": poison, "trim": given_back}]
