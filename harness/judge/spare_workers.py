@@ -5,7 +5,7 @@ one. They start while a candidate is checked, and are done before anything is ti
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from harness.judge.failure import SubjectFailed
@@ -87,5 +87,6 @@ class SpareWorkers:
         with ExitStack() as starting:
             worker, conversation = starting.enter_context(self._start(policy))
             if self._opens is not None:
-                conversation.begin(self._opens)
+                with suppress(SubjectFailed):  # of one that died already; it is never ready
+                    conversation.begin(self._opens)
             return _Spare(policy, worker, conversation, starting.pop_all().close)

@@ -17,10 +17,12 @@ class FakeConversation:
     """Notes what is asked of it; fails to become ready where it is told to."""
 
     def __init__(self, log, number):
-        self.log, self.number, self.fails = log, number, False
+        self.log, self.number, self.fails, self.dies = log, number, False, False
 
     def begin(self, request):
         self.log.append(("begin", self.number, request))
+        if self.dies:
+            raise SubjectFailed("exit", "the process left")
 
     def expect_ready(self, *, seconds):
         assert seconds > 0
@@ -36,12 +38,13 @@ def log():
 
 @pytest.fixture
 def spares(log):
-    def make(opens=OPENS):
+    def make(opens=OPENS, *, dead=()):
         started = []
 
         @contextmanager
         def start(policy):
             one = FakeConversation(log, len(started))
+            one.fails = one.dies = one.number in dead
             started.append(one)
             log.append(("start", one.number, policy))
             try:
@@ -124,3 +127,11 @@ def test_all_end_at_the_end(spares, log):
     some.end()
     assert sum(entry[0] == "end" for entry in log) == 2
     some.settle()
+
+
+def test_nobody_is_blamed_for_one_that_dies_as_it_is_started(spares, log):
+    some, _ = spares(dead=[0])
+    some.prepare([ONE])
+    with some.take(ONE) as (worker, _):
+        assert worker == "worker 1"
+    assert ("end", 0) in names(log)

@@ -1,5 +1,5 @@
-"""correct|rejected|failed/device A21 (gpu): leaves kernels on the device that spin for the time of the next round, and
-leave at once when it is woken.
+"""correct|rejected|failed/device|failed/timeout A21 (gpu): leaves kernels on the device that spin for the time of the
+next round, and leave at once when it is woken.
 
 Problem: gelu
 Twin: fused_gelu
