@@ -341,7 +341,7 @@ class JudgeProcess:
         subject: WorkerSubject | None = None
         try:
             self._begin("load")
-            conversation.expect_ready()
+            self._expect_ready(conversation)
             self._load(conversation, job.source, problem.form.entry, job)
             loaded_at = time.monotonic()
             if not (emulated or self._copied):  # what is copied for a round may take seconds
@@ -419,6 +419,7 @@ class JudgeProcess:
         known = self._audits.find(key)
         if known is None:
             self._begin("audit")
+            self._spares.settle()
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
@@ -498,6 +499,18 @@ class JudgeProcess:
         if job.settings.timing != "none" and (self._held is None or self._held.key != _held_by(problem, job, "eager")):
             wanted.append(_unhurried(self._policy(job)))
         return wanted
+
+    def _expect_ready(self, conversation: Conversation) -> None:
+        """Wait until a worker listens. Nothing of a candidate is there yet: what it fails at is ours.
+
+        Raises DeviceError, and SubjectFailed where it lacks device memory, which is tried again.
+        """
+        try:
+            conversation.expect_ready()
+        except SubjectFailed as failed:
+            if failed.reason == "device-memory":
+                raise
+            raise DeviceError(f"a worker could not be made ready: {failed.detail}") from failed
 
     def _load(self, conversation: Conversation, source: str, class_name: str, job: Job) -> None:
         request = Load(
@@ -584,7 +597,7 @@ class JudgeProcess:
             subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
             opening.callback(subject.close)
             try:
-                conversation.expect_ready()
+                self._expect_ready(conversation)
                 self._load(conversation, problem.source, problem.form.reference, job)
             except SubjectFailed as failed:
                 raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed

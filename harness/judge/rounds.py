@@ -45,9 +45,9 @@ MOST_BETWEEN_S, COPIED_TIMES, SLOWED_TIMES = 40.0, 4.0, 4.0
 there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them. Where memory is copied it
 may be so many times that: a round of 4 GiB takes 0.6 s of copies. What it leaves may slow the reference's rounds
 instead: of these counts what is more than so many times what its calls take where there is no candidate."""
-SLOW_SINGLES_S = 10.0
-"""Single calls of a candidate that take so long together, and on average PAUSED_TIMES as long as its calls in rounds,
-have failed: it waits for what it left running, say."""
+SLOW_SINGLES_S = 5.0
+"""Single calls of a candidate that take so long together, and PAUSED_TIMES as long as the reference's and as its calls
+in rounds, have failed: it waits for what it left running, say."""
 FEWEST_SINGLES, MOST_SINGLE_S = 8, 0.25
 """What single calls of the reference take besides is what it takes to write and to verify them, milliseconds: where so
 many took so much on average, nothing is timed. Kernels that span on made it 0.4 s (H200, November 2026)."""
@@ -192,22 +192,18 @@ class Clock:
             order = self._order(side)[:1]
             written = self._write(side, order, self._base)
             done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
-        if samples is None:
-            return
-        if side is self._candidate:
-            self._require_as_quick_as_in_rounds(samples)
-        elif side.sets.on_device and not side.sets.is_copied:
+        if samples is not None and side is not self._candidate and side.sets.on_device and not side.sets.is_copied:
             self._require_quick_singles(time.monotonic() - started)
 
-    def call_s(self, side: Side) -> float:
-        """Median seconds of a call in the side's rounds of several so far; infinite before the first."""
-        return median(self._calls_s[id(side)]) if id(side) in self._calls_s else math.inf
-
-    def _require_as_quick_as_in_rounds(self, singles: Samples) -> None:
-        """Raise SubjectFailed where single calls of the candidate take what its calls in rounds do not explain."""
-        each_s = sum(singles.round_s) / max(1, len(singles.round_s))
-        usual_s = self.call_s(self._candidate) if self._candidate else math.inf
-        if sum(singles.round_s) > SLOW_SINGLES_S and each_s > PAUSED_TIMES * usual_s:
+    def require_explained(self, mine: Samples, theirs: Samples) -> None:
+        """Raise SubjectFailed where single calls of the candidate take what neither those of the reference nor its
+        calls in rounds explain.
+        """
+        calls = self._calls_s.get(id(self._candidate), ())
+        if not calls or sum(mine.round_s) <= SLOW_SINGLES_S:
+            return
+        each_s, theirs_s = (sum(samples.round_s) / max(1, len(samples.round_s)) for samples in (mine, theirs))
+        if each_s > PAUSED_TIMES * max(theirs_s, usual_s := median(calls)):
             detail = f"single calls of it took {each_s:.2g} s on average, and {usual_s:.2g} s each in rounds of several"
             raise SubjectFailed("timeout", detail)
 

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
+from harness import logs
+from harness.errors import HarnessError, SandboxError
 from harness.judge.failure import SubjectFailed
 from harness.judge.worker_conversation import Conversation
 from harness.sandbox import Policy, Worker
-from harness.transport.worker_messages import OpenDevice
+from harness.transport.worker_messages import DeviceOpened, OpenDevice
 
+_log = logs.logger("judge")
 _DONE_S = 10.0
 """What is waited for spare workers before something is timed. One that needs longer is ended."""
 
@@ -33,9 +36,26 @@ class _Spare:
         """Whether it listens and has its context, which is waited for."""
         try:
             self.conversation.expect_ready(seconds=_DONE_S)
-        except SubjectFailed:
+        except (SubjectFailed, HarnessError) as failed:
+            _log.info("a spare worker is not ready: %s", failed)
             return False
         return True
+
+    def lives(self, opens: OpenDevice) -> bool:
+        """Whether it answers once more: it may have died since it was ready, and what it said then is still there."""
+        try:
+            self.conversation.ask(opens, DeviceOpened, seconds=_DONE_S)
+        except (SubjectFailed, HarnessError) as failed:
+            _log.info("a spare worker does not answer: %s", failed)
+            return False
+        return True
+
+    def let_go(self) -> None:
+        """End it. Where that fails nobody waits for it."""
+        try:
+            self.end()
+        except HarnessError as error:
+            _log.warning("a spare worker did not end: %s", error)
 
 
 class SpareWorkers:
@@ -46,28 +66,24 @@ class SpareWorkers:
         self._spares: list[_Spare] = []
 
     def prepare(self, policies: Sequence[Policy]) -> None:
-        """Begin to have one for each of these policies, and end all others. Raises SandboxError."""
+        """Begin to have one for each of these policies, and end all others."""
         missing = list(policies) if self._opens is not None else []
-        kept = []
-        for spare in self._spares:
+        before, self._spares = self._spares, []
+        for spare in before:
             if spare.policy in missing:
                 missing.remove(spare.policy)
-                kept.append(spare)
+                self._spares.append(spare)
             else:
-                spare.end()
-        self._spares = kept
-        self._spares += map(self._begin, missing)
+                spare.let_go()
+        try:
+            self._spares += map(self._begin, missing)
+        except SandboxError as error:  # which whoever needs one meets too
+            _log.info("no spare worker: %s", error)
 
     @contextmanager
     def take(self, policy: Policy) -> Iterator[Started]:
         """A worker for a candidate, a spare one if there is one; leaving the block ends it. Raises SandboxError."""
-        spare = next((one for one in self._spares if one.policy == policy), None)
-        if spare is not None:
-            self._spares.remove(spare)
-            if not spare.is_ready():
-                spare.end()
-                spare = None
-        taken = spare or self._begin(policy)
+        taken = self._taken(policy) or self._begin(policy)
         try:
             yield taken.worker, taken.conversation
         finally:
@@ -75,13 +91,27 @@ class SpareWorkers:
 
     def settle(self) -> None:
         """Wait until none is at anything."""
-        for spare in [one for one in self._spares if not one.is_ready()]:
-            self._spares.remove(spare)
-            spare.end()
+        before, self._spares = self._spares, []
+        for spare in before:
+            if spare.is_ready():
+                self._spares.append(spare)
+            else:
+                spare.let_go()
 
     def end(self) -> None:
         """End all."""
         self.prepare([])
+
+    def _taken(self, policy: Policy) -> _Spare | None:
+        """The spare one of this policy, if there is one that answers."""
+        spare = next((one for one in self._spares if one.policy == policy), None)
+        if spare is None or self._opens is None:
+            return None
+        self._spares.remove(spare)
+        if spare.is_ready() and spare.lives(self._opens):
+            return spare
+        spare.let_go()
+        return None
 
     def _begin(self, policy: Policy) -> _Spare:
         with ExitStack() as starting:

@@ -64,8 +64,8 @@ SINGLE_CALLS, MORE_SINGLE_CALLS = 32, 64
 """So many of either side, and so many more where they say that a call is slower than it is in rounds: what a call costs
 beyond it varies by as much as it takes, and one time in ten chance says so (H100, November 2026)."""
 LONG_CALL_S, LONG_SINGLES = 0.01, 8
-"""Of a candidate whose calls take longer than that in rounds so few single ones tell as much: what they take besides
-varies by some tenths of a millisecond."""
+"""Where so many of a candidate took longer than that each, no more are needed: what they take besides varies by some
+tenths of a millisecond. They tell themselves: in rounds before these it may sleep."""
 SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48
 """On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
@@ -253,7 +253,7 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.empty_s:
             return
         self.singles = (Samples(), Samples())
-        self._singles(self.singles, self._single_calls(SINGLE_CALLS))
+        self._singles(self.singles, SINGLE_CALLS)
 
     def confirm_singles(self) -> None:
         """More of them where they say less than the rounds."""
@@ -262,11 +262,7 @@ class _Turns:
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, self.singles)
         assert timing.single_speedup is not None
         if timing.single_speedup.high < timing.reference_ms / timing.candidate_ms:
-            self._singles(self.singles, self._single_calls(MORE_SINGLE_CALLS))
-
-    def _single_calls(self, most: int) -> int:
-        """How many single calls of either side are worth their time."""
-        return LONG_SINGLES if self._clock.call_s(self._candidate) > LONG_CALL_S else most
+            self._singles(self.singles, MORE_SINGLE_CALLS)
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, after the others, by rounds that show contents call by call."""
@@ -295,10 +291,15 @@ class _Turns:
         return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
 
     def _singles(self, singles: tuple[Samples, Samples], calls: int) -> None:
-        """So many single calls of either side, ABBA: what is verified before a call moves it."""
+        """So many single calls of either side, or LONG_SINGLES where all of the candidate's are long.
+
+        ABBA: what is verified before a call moves it.
+        """
         at_once = SINGLES_AT_ONCE if self._tight else 1
         both = list(zip((self._candidate, self._reference), singles, strict=True))
-        for _ in range(max(1, calls // (2 * at_once))):
+        for turn in range(calls // (2 * at_once)):
+            if 2 * at_once * turn >= LONG_SINGLES and min(singles[0].round_s) > LONG_CALL_S:
+                return
             self._chance.shuffle(both)
             for side, samples in (*both, *reversed(both)):
                 self._turn_to(side)
@@ -306,6 +307,7 @@ class _Turns:
                     if self._tight:
                         self._clock.single(side, None, look=True)  # which asks for the memory anew
                     self._clock.single(side, samples)
+            self._clock.require_explained(*singles)
 
     def block(self) -> None:
         """Four rounds with contents of one kind.

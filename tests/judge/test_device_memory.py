@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from harness.catalog import text_problem
+from harness.errors import DeviceError
+from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import Check, Judgement
 from harness.judge.process import JudgeProcess, _Sparing
 from harness.schema import Correct, Failed
@@ -112,3 +114,15 @@ def test_what_a_worker_keeps_for_later_goes_after_a_trial_and_not_between_rounds
     subject = _Sparing(SimpleNamespace(release=lambda **how: released.append(how)), lambda: None)
     subject.release(poison=poison, trim=trim)
     assert released == [{"poison": poison, "trim": given_back}]
+
+
+@pytest.mark.parametrize(
+    ("reason", "raised"), [("device-memory", SubjectFailed), ("exception", DeviceError), ("timeout", DeviceError)]
+)
+def test_what_a_worker_fails_at_before_a_candidate_is_there_is_ours_but_for_memory(reason, raised):
+    def expect_ready():
+        raise SubjectFailed(reason, "no context")
+
+    judge_process = JudgeProcess.__new__(JudgeProcess)
+    with pytest.raises(raised, match="no context"):
+        judge_process._expect_ready(SimpleNamespace(expect_ready=expect_ready))

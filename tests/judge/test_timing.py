@@ -973,18 +973,26 @@ def test_where_single_calls_of_the_reference_are_slowed_on_a_device_nothing_is_t
         run(4, plan=Plan(budget_s=0.0, singles=True), reference_s=known_s, device_ms=DEVICE_MS)
 
 
-@pytest.mark.parametrize(("single_s", "fails"), [(0.5, True), (0.01, False)])
-def test_a_candidate_whose_single_calls_take_what_its_rounds_do_not_explain_has_failed(single_s, fails):
+def taking_longer(subject, seconds):
+    """Have a subject take so many seconds more for a round of so many calls."""
+    real = subject.round
+
+    def round(slots, **how):
+        subject.clock.now += seconds(len(slots))
+        return real(slots, **how)
+
+    subject.round = round
+
+
+@pytest.mark.parametrize(
+    ("mine_s", "theirs_s", "fails"), [(0.5, 0.0, True), (0.01, 0.0, False), (0.5, 0.5, False), (0.5, 0.1, True)]
+)
+def test_a_candidate_whose_single_calls_take_what_nothing_explains_has_failed(mine_s, theirs_s, fails):
     """One whose kernels spin on until its next round waits for them itself: single calls of 0.5 s, 96 of them."""
 
     def slow_alone(candidate, reference):
-        real = candidate.round
-
-        def round(slots, **how):
-            candidate.clock.now += single_s if len(slots) == 1 else 0.0
-            return real(slots, **how)
-
-        candidate.round = round
+        taking_longer(candidate, lambda calls: mine_s if calls == 1 else 0.0)
+        taking_longer(reference, lambda calls: theirs_s if calls == 1 else 0.0)
 
     failure = pytest.raises(SubjectFailed, match=r"single calls of it took 0\.5 s on average, and 0\.00[12]")
     with failure if fails else nullcontext():
@@ -1000,6 +1008,21 @@ def test_a_candidate_whose_calls_are_long_is_asked_for_few_single_ones(call_s, c
 
     measured, _ = run(4, plan=Plan(budget_s=0.0, singles=True), change=slower, device_ms=(call_s * 1e3, 0.9))
     assert [len(samples.round_s) for samples in measured.singles] == [calls, calls]
+
+
+def test_who_sleeps_in_rounds_before_them_is_asked_for_as_many_single_calls():
+    asked = []
+
+    def sleeps_first(candidate, reference):
+        def seconds(calls):
+            asked.append(calls)
+            return 1.9 if 1 not in asked else 0.0
+
+        taking_longer(candidate, seconds)
+
+    measured, _ = run(4, plan=Plan(budget_s=0.0, singles=True), change=sleeps_first, device_ms=DEVICE_MS)
+    assert timing.LONG_CALL_S * 4 < 1.9
+    assert len(measured.singles[0].round_s) >= timing.SINGLE_CALLS
 
 
 @pytest.mark.parametrize(("theirs_s", "fails"), [(0.0, True), (0.2, False)])
