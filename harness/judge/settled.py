@@ -74,7 +74,8 @@ def settled_together(kept: Sequence[Kept], tolerance: ToleranceName) -> list[Agr
 
 class _Figures(NamedTuple):
     """Of an output: its largest error and share of the tolerance, and the mean size of what is expected; the roots of
-    the sums of squares of its errors and of that; the largest of that, and one that only few are smaller than.
+    the sums of squares of its errors and of that; 1 where sizes lie in two groups so far apart that the larger ones may
+    be marks.
     """
 
     widest: float = 0.0
@@ -82,8 +83,7 @@ class _Figures(NamedTuple):
     mean: float = 0.0
     error: float = 0.0
     size: float = 0.0
-    largest: float = 0.0
-    small: float = 0.0
+    apart: float = 0.0
 
 
 def _figures(kept: Sequence[Kept], tolerance: ToleranceName) -> list[_Figures]:
@@ -100,8 +100,10 @@ def _figures(kept: Sequence[Kept], tolerance: ToleranceName) -> list[_Figures]:
     none = (sizes <= LEAST).sum(dim=1)
     fewest = FEWEST_SMALL if count <= SAMPLED else 1
     some = ((count - none) * SMALL_SHARE).ceil().clamp_(min=fewest).long()
-    small = sizes.sort(dim=1).values.gather(1, (none + some - 1).clamp_(max=count - 1)[:, None])[:, 0]
-    columns = (error.amax(dim=1), share, mean, norm(error, 2), norm(sizes, 2), sizes.amax(dim=1), small)
+    ordered = sizes.sort(dim=1).values
+    is_some = torch.arange(1, count, device=sizes.device) >= (none + some)[:, None]
+    apart = ((ordered[:, 1:] > GAP * ordered[:, :-1]) & is_some).any(dim=1)
+    columns = (error.amax(dim=1), share, mean, norm(error, 2), norm(sizes, 2), apart)
     rows = torch.stack([column.double() for column in columns], dim=1).tolist()  # which waits for a device once
     return [_Figures(*row) for row in rows]
 
@@ -109,7 +111,7 @@ def _figures(kept: Sequence[Kept], tolerance: ToleranceName) -> list[_Figures]:
 def _agreement(of: _Figures, kept: Kept) -> Agreement | None:
     if of.widest == 0.0:
         return Agreement()
-    if not (of.share <= SETTLES and of.largest <= GAP * of.small):
+    if not of.share <= SETTLES or of.apart:
         return None
     tally = Tally(0.0, 0.0, 1, widest=of.widest, square=of.error**2)
     if spread_of(tally, Scale(square=of.size**2), len(kept.want), kept.want.dtype):

@@ -74,6 +74,15 @@ def test_what_the_reference_is_known_to_be_off_by_excuses_nothing_there():
 # ---- of several calls ----
 
 
+@pytest.mark.parametrize("count", [3000, 9000])
+def test_sizes_of_many_powers_of_ten_are_no_marks_where_some_lie_between(count):
+    wide, end = torch.logspace(-6, 6, count), torch.tensor(math.inf)
+    marked = but_for(1e12, 7, wide)
+    calls = [Kept(but_for(torch.nextafter(of[9], end), 9, of), of) for of in (wide, marked)]
+    assert [found is not None for found in settled_together(calls, "scaled")] == [True, False]
+    assert all(settled_as_written(got, expecting(want), "scaled") is not None for got, want in calls)
+
+
 def drawn(seed):
     """An output, what the reference says and whether there are marks: a scale, a dtype and an error by chance."""
     chance = torch.Generator().manual_seed(seed)
@@ -82,10 +91,11 @@ def drawn(seed):
         return int(torch.randint(most, (), generator=chance))
 
     like = torch.randn(200, generator=chance) * 10.0 ** (below(60) - 30)
+    if is_wide := below(3) == 0:  # what lies far below the rest leaves a gap, too
+        like *= 10.0 ** (2 * torch.randn(200, generator=chance))
     if below(4) == 0:
         like = like.relu()
-    marked = below(4) == 0
-    if marked:
+    if marked := below(4) == 0:
         like[:: below(30) + 1] *= 10.0 ** (below(12) - 6)
     if below(10) == 0:
         like[below(200)] = (math.inf, math.nan, 0.0)[below(3)]
@@ -98,7 +108,7 @@ def drawn(seed):
         output[below(200)] += size * float(like.float().abs().nan_to_num(1.0, 1.0).mean())
     elif below(3) == 0:
         output[below(200)] = like[below(200)]
-    return output, like, marked
+    return output, like, marked or is_wide
 
 
 @pytest.mark.parametrize("tolerance", ["scaled", "kernelbench"])
