@@ -5,6 +5,7 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.audit import audit
+from harness.judge.oracle import Oracle
 from harness.judge.problem import load_problem
 
 PROBLEM = """
@@ -165,6 +166,17 @@ def test_what_is_left_out_for_want_of_memory_is_said(monkeypatch):
     (finding,) = known.findings
     assert (finding.rule, finding.severity) == ("audit-incomplete", "info")
     assert "one call takes 2.6e-05 GB" in finding.detail
+
+
+def test_where_two_draws_leave_no_room_it_is_left_open_whether_shapes_vary(monkeypatch):
+    def as_written(self, inputs, seed):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(Oracle, "as_written", as_written)
+    known = audited("(self.linear(x) + y)[: 8 + int(x.sum()) % 7]")
+    assert not known.shapes_vary
+    details = [finding.detail for finding in known.findings if finding.rule == "audit-incomplete"]
+    assert "left out, there is no memory: whether contents decide on the shapes of outputs" in details
 
 
 @pytest.mark.parametrize("kind", ["float8_e4m3fn", "bfloat16", "complex64", "bool", "int8", "uint16"])
