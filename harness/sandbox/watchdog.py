@@ -179,6 +179,7 @@ class Watchdog:
         if rough_bytes < self._cleared_bytes and time.monotonic() < self._cleared_until:
             return False
         exact = self._count_exactly()
+        self.peak_bytes = max(self.peak_bytes, exact or 0)  # which has grown since the first count
         if exact is None or exact > self._limits.memory_bytes:
             return True
         self._cleared_bytes = rough_bytes + (self._limits.memory_bytes - exact) // 2

@@ -708,3 +708,13 @@ def test_looking_at_a_folder_does_not_show_in_its_times(open_folder: Path) -> No
     before = (open_folder / "inner").stat().st_atime_ns
     assert bytes_below(str(open_folder)) == 2 * 4096
     assert (open_folder / "inner").stat().st_atime_ns == before
+
+
+@pytest.mark.parametrize(("exact", "peak"), [(129 * MIB, 129 * MIB), (100 * MIB, 119 * MIB), (None, 119 * MIB)])
+def test_what_is_counted_before_a_worker_is_ended_for_it_is_its_peak(monkeypatch, exact, peak):
+    """It goes on growing while it is counted: one was ended above 128 MiB, and said to have had 119."""
+    dog = watchdog.Watchdog(Limits(memory_bytes=128 * MIB), None)
+    dog.peak_bytes = 119 * MIB
+    monkeypatch.setattr(dog, "_count_exactly", lambda: exact)
+    assert dog._really_exceeded(200 * MIB) == (exact != 100 * MIB)
+    assert dog.peak_bytes == peak
