@@ -78,7 +78,7 @@ MUTANTS = (
            "self._coming = [*base, *(kind for kind in other if kind is not None)]",
            "self._coming = [self._base]", "tests/judge/test_timing.py"),
     Mutant("a spare worker that died is handed out", "judge/spare_workers.py",
-           "if spare.is_ready() and spare.lives(self._opens):", "if spare.is_ready():",
+           "if spare.is_ready(self._opens):", "if spare.is_ready():",
            "tests/judge/test_spare_workers.py"),
     Mutant("something is timed while a spare worker starts", "judge/spare_workers.py",
            "            if spare.is_ready():\n                self._spares",

@@ -32,21 +32,17 @@ class _Spare:
     conversation: Conversation
     end: Callable[[], None]
 
-    def is_ready(self) -> bool:
-        """Whether it listens and has its context, which is waited for."""
+    def is_ready(self, again: OpenDevice | None = None) -> bool:
+        """Whether it listens and has its context, which is waited for.
+
+        And, asked that `again`, answers: it may have died since it was ready, and what it said then is still there.
+        """
         try:
             self.conversation.expect_ready(seconds=_DONE_S)
+            if again is not None:
+                self.conversation.ask(again, DeviceOpened, seconds=_DONE_S)
         except (SubjectFailed, HarnessError) as failed:
             _log.info("a spare worker is not ready: %s", failed)
-            return False
-        return True
-
-    def lives(self, opens: OpenDevice) -> bool:
-        """Whether it answers once more: it may have died since it was ready, and what it said then is still there."""
-        try:
-            self.conversation.ask(opens, DeviceOpened, seconds=_DONE_S)
-        except (SubjectFailed, HarnessError) as failed:
-            _log.info("a spare worker does not answer: %s", failed)
             return False
         return True
 
@@ -105,10 +101,10 @@ class SpareWorkers:
     def _taken(self, policy: Policy) -> _Spare | None:
         """The spare one of this policy, if there is one that answers."""
         spare = next((one for one in self._spares if one.policy == policy), None)
-        if spare is None or self._opens is None:
+        if spare is None:
             return None
         self._spares.remove(spare)
-        if spare.is_ready() and spare.lives(self._opens):
+        if spare.is_ready(self._opens):
             return spare
         spare.let_go()
         return None

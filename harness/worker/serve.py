@@ -438,12 +438,12 @@ class Server:
         """
         span = 1 + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride(), strict=True))
         lies = value.as_strided((span,), (1,)).detach()
-        fitting = (at for at, room in enumerate(self._host_room) if _bytes(room) == _bytes(lies))
-        at = next(fitting, None)
-        room = torch.empty(_bytes(lies), dtype=torch.uint8) if at is None else self._host_room.pop(at)
+        size = _bytes(lies)
+        at = next((at for at, room in enumerate(self._host_room) if len(room) == size), None)
+        room = torch.empty(size, dtype=torch.uint8) if at is None else self._host_room.pop(at)
         self._host_copies.append(room)
         room.copy_(lies.view(torch.uint8))
-        return HostCopy(address=_data_ptr(value), size=_bytes(room), copied_to=_data_ptr(room))
+        return HostCopy(address=_data_ptr(value), size=size, copied_to=_data_ptr(room))
 
     def _in_arena(self, value: torch.Tensor) -> bool:
         address = _data_ptr(value)
@@ -463,8 +463,10 @@ class Server:
     def _release(self, request: Release) -> Released:
         sizes = [_bytes(value) for value in _leaves(self._outputs)] if request.poison else []
         self._outputs = []
-        if self._host_copies or request.trim:
-            self._host_room, self._host_copies = [] if request.trim else self._host_copies, []
+        if request.trim:
+            self._host_room, self._host_copies = [], []
+        elif self._host_copies:
+            self._host_room, self._host_copies = self._host_copies, []
         poison = [torch.full((size,), _POISON, dtype=torch.uint8, device=self._device) for size in sizes]
         del poison
         if self._device.type == "cuda" and (request.poison or request.trim):
