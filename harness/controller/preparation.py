@@ -4,7 +4,9 @@ Importing runs candidate code, so it happens in the same sandbox as judging. A c
 gets as far as it can here and builds the rest on the device's worker.
 """
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -88,6 +90,7 @@ def prepare(
         environment=hub_environment(models),
     )
     with conversing(zygote, policy, built) as (_, conversation):
+        _keep_off_the_timed_cores(conversation.pid)
         try:
             conversation.expect_ready()
             request = Load(
@@ -105,6 +108,15 @@ def prepare(
             if not backend.is_gpu or failed.reason in _LASTING:
                 failure = failed.at("load")
     return replace(found, failure=failure)
+
+
+def _keep_off_the_timed_cores(pid: int) -> None:
+    """Have a worker run where this thread may: it is forked from a process that may run everywhere.
+
+    Where it shares a core with a worker that is timed, calls that take the host's time take twice as long.
+    """
+    with suppress(OSError):  # it is gone, which the next question tells
+        os.sched_setaffinity(pid, os.sched_getaffinity(0))
 
 
 def _summary(request: BuildRequest, outcome: Artifact | BuildFailure) -> BuildSummary:

@@ -14,9 +14,9 @@ HOPELESS = 100.0
 """A call that takes so many times the reference's answers no question worth asking."""
 LEAST_S, LEAST_ON_HOST_S = 2.0, 5.0
 """The least that any round may take, on a device and on a host, whose cores others use too."""
-FIRST_S = 3.0
-"""What a first call may take besides: a context, handles of libraries and modules that load lazily take up to a second
-on an idle H200 host, and more beside compilers."""
+FIRST_S = 2.0
+"""What a first call may take besides: handles of libraries and modules that load lazily take some tenths of a second on
+an H200 host, and more beside compilers."""
 ANSWERS_S = 120.0
 """What all answers of a candidate between its calls may take together: where outputs lie, that they were let go of."""
 CONSTRUCTING_S = 10.0

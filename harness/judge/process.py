@@ -5,6 +5,7 @@ for one each.
 """
 
 import gc
+import itertools
 import os
 import threading
 import time
@@ -123,6 +124,7 @@ class JudgeProcess:
         self._environment = self._hardware.environment()
         self._held: _Reference | None = None
         self._job, self._phase, self._asked_at = "", "", 0.0
+        self._is_one_of_many = False
         self._waited_s = 0.0
         self._audits = Known("audits", Audit)
         self._baselines = Known("baselines", BaselinePair)
@@ -142,9 +144,10 @@ class JudgeProcess:
 
     def serve(self) -> None:
         """Take jobs until the controller hangs up."""
-        while True:
+        for number in itertools.count():
             job = self._channel.receive(TO_JUDGE)
             assert isinstance(job, Job | Check)
+            self._is_one_of_many = number > 0
             self._job = job.id
             _log.debug("%s of %s", job.say, job.problem.title)
             try:
@@ -305,24 +308,28 @@ class JudgeProcess:
             )
             if isinstance(found, Failed):
                 return Judgement(verdict=found, workload=workload, sandbox=report, audit=known.findings)
+            finding = found.finding
+            judgement = Judgement(
+                verdict=finding.verdict,
+                timing=finding.timing,
+                workload=workload,
+                sandbox=report,
+                audit=known.findings,
+                substitutions=found.substitutions,
+                phases_s={"audit": audit_s, "load": found.loaded_at - started, **self._wait(), **finding.phases_s},
+                clocks=self._hardware.clocks() if finding.timing else {},
+            )
+            if isinstance(finding.verdict, Correct):
+                judgement = self._doubted(judgement, finding, known, job)
+            if self._is_one_of_many:  # nothing is timed any more
+                self._spares.prepare([self._policy(job), *self._wanted_next(job)])
             worker.kill()
             ended = worker.wait(5.0)
-        finding = found.finding
-        judgement = Judgement(
-            verdict=finding.verdict,
-            timing=finding.timing,
-            workload=workload,
-            sandbox=report,
-            audit=known.findings,
-            substitutions=found.substitutions,
-            phases_s={"audit": audit_s, "load": found.loaded_at - started, **self._wait(), **finding.phases_s},
-            clocks=self._hardware.clocks() if finding.timing else {},
-            worker_log=ended.log if ended else "",
-        )
+        judgement = judgement.model_copy(update={"worker_log": ended.log if ended else ""})
         if finding.other_weights is not None:
             again = self._judge_once(job, alone=alone, by_name=finding.other_weights)
             return judgement if isinstance(again.verdict, Wrong | Failed) else again
-        return self._doubted(judgement, finding, known, job) if isinstance(finding.verdict, Correct) else judgement
+        return judgement
 
     def _found(
         self,
@@ -348,7 +355,7 @@ class JudgeProcess:
                 conversation.limit_answers(ANSWERS_S)
             subject = self._subject(conversation, problem, settings, deadlines=self._deadlines_of(job, known))
             self._begin("check")
-            self._spares.prepare([] if alone else self._wanted_next(problem, job))
+            self._spares.prepare([] if alone else self._wanted_next(job))
             finding = judge(
                 problem,
                 cast(Subject, _Sparing(subject, self._hardware.trim)) if alone else subject,
@@ -493,12 +500,10 @@ class JudgeProcess:
 
     # ---- workers -----------------------------------------------------------------------------------------------
 
-    def _wanted_next(self, problem: LoadedProblem, job: Job) -> list[Policy]:
-        """The policies of the workers that are wanted next: the next candidate's, as it may be, and the reference's."""
-        wanted = [self._policy(job)]
-        if job.settings.timing != "none" and (self._held is None or self._held.key != _held_by(problem, job, "eager")):
-            wanted.append(_unhurried(self._policy(job)))
-        return wanted
+    def _wanted_next(self, job: Job) -> list[Policy]:
+        """The policies of the workers that are wanted next: the next candidate's, as it may be, and a reference's."""
+        timed = job.settings.timing != "none"
+        return [self._policy(job), *([_unhurried(self._policy(job))] if timed else [])]
 
     def _expect_ready(self, conversation: Conversation) -> None:
         """Wait until a worker listens. Nothing of a candidate is there yet: what it fails at is ours.

@@ -179,6 +179,7 @@ def timing_of(
     *,
     slowed: float = 1.0,
     unsure_s: float = 0.0,
+    resamples: int = RESAMPLES,
 ) -> Timing:
     """What the rounds come to. `slowed`: by how much the reference's rounds took longer than they would have alone.
 
@@ -189,13 +190,13 @@ def timing_of(
     rounds counts with them, and so does what it works in few of them.
     """
     mine = with_chores(mine, theirs)
-    _, rounds = stated_of(mine, theirs, hand_over_s, count)
+    _, rounds = stated_of(mine, theirs, hand_over_s, count, resamples=resamples)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
-    speedup = median_ratio(theirs_ms, mine_ms)
+    speedup = median_ratio(theirs_ms, mine_ms, resamples=resamples)
     single = alone_ms = usual_ms = None
     if singles is not None:
-        usual_ms, alone_ms, single = _by_singles(singles, median(theirs_ms))
+        usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
         speedup = _capped(speedup, single, on_device=bool(mine.device_ms))
     found = with_repeatability(speedup, median(mine_ms), median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
@@ -220,7 +221,7 @@ def timing_of(
     )
 
 
-def _by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[float, float, Interval]:
+def by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[float, float, Interval]:
     """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that."""
     mine, theirs = singles
     if not mine.device_ms:

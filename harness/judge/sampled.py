@@ -59,4 +59,5 @@ def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, 
     places = actual.places.to(like.device)
     if not like.dim():  # a single number has no index
         return actual.values.to(like.device), like.reshape(1)[places], exact.reshape(1)[places]
-    return actual.values.to(like.device), at_places(like, places), at_places(exact, places)
+    narrowed = at_places(like, places)
+    return actual.values.to(like.device), narrowed, narrowed if exact is like else at_places(exact, places)

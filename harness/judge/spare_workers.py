@@ -1,7 +1,8 @@
 """Spare workers: started, and given a context of the device, before it is known what they will run.
 
 A context takes 0.4 s (H200, November 2026), longer than most candidates are checked. No candidate's code is in a spare
-one. They start while a candidate is checked, and are done before anything is timed.
+one. They start while a candidate is checked, in a batch once the one before was timed, and are done before anything is
+timed.
 """
 
 from collections.abc import Callable, Iterator, Sequence

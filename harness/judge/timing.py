@@ -3,7 +3,7 @@
 What one round is, `rounds` says; what they come to, `round_figures`. Rounds alternate ABBA, so that drift cancels, and
 whose turn comes first is drawn. Contents and the order of the slots never repeat.
 
-The contents of a block of four rounds are what `get_inputs` draws, or one of the other kinds of the trials. Where a
+The contents of two neighbouring rounds are what `get_inputs` draws, or one of the other kinds of the trials. Where a
 candidate is better on either sort than on the other by more than chance, what is stated is the worse one: it looks at
 the values.
 
@@ -35,6 +35,7 @@ from harness.judge.round_figures import (
     KIND_ROUNDS,
     VALUES_SLACK,
     Samples,
+    by_singles,
     slowed_beyond,
     slowed_by,
     stated_of,
@@ -55,8 +56,9 @@ COPIED_BYTES = 4 << 30
 MIN_ROUNDS = 10
 MAX_ROUNDS = 500
 WARM_UP_ROUNDS = 2
-INTERVAL_WIDTH = 0.01
-"""Rounds stop once the interval of the speed-up is narrower than this share of it."""
+INTERVAL_WIDTH, FAR_WIDTH, FAR = 0.02, 0.05, 1.25
+"""Rounds stop once the interval of the speed-up is narrower than this share of it; than the second where all of it lies
+further from 1 than FAR: which is faster, and by how much, is told there."""
 LAUNCH_WIDTH, LAUNCH_PATIENCE = 0.03, 3.0
 """Launch-bound calls whose interval is wider than this when their time is spent get so many times of it: what a launch
 takes varies by a tenth from round to round on a host that others use too, whatever the rounds' length."""
@@ -66,6 +68,8 @@ beyond it varies by as much as it takes, and one time in ten chance says so (H10
 LONG_CALL_S, LONG_SINGLES = 0.01, 8
 """Where so many of a candidate took longer than that each, no more are needed: what they take besides varies by some
 tenths of a millisecond. They tell themselves: in rounds before these it may sleep."""
+SINGLES_WIDTH = 0.05
+"""Nor are more where they say the speed-up within this share of it: calls of milliseconds are soon told."""
 SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48
 """On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
@@ -84,22 +88,34 @@ MORE_LOOKS, LOOK_AGAIN_S = 3, 0.3
 """Where the reference seems slowed it is timed alone so many times more, after a pause each, and what is nearest to
 what it took beside the candidate counts: the speed of a core that a host shares out changes by half from one second to
 the next, and so do launches (H100, November 2026)."""
-ALONE_ROUNDS = 8
-"""So many of the base kind of contents, and of the others together; of each of these `ROUNDS_OF_A_KIND` at least."""
-ROUNDS_OF_A_KIND = 2
+ALONE_ROUNDS, KINDS_ALONE, ROUNDS_OF_A_KIND = 6, 4, 2
+"""So many of the base kind of contents, and of so many others, drawn at random, so many of each: a candidate moves no
+median that does not slow the reference in half of all rounds. After a quick measurement it is QUICK_ALONE."""
+QUICK_ALONE = 4, 2
+LONG_ALONE_S, FEWEST_ALONE = 1.0, 3
+"""Rounds that take so long together need be no more than so many of either sort."""
+LAST_ROUNDS = 8
+"""So many of the last rounds count where only those do."""
 LENGTHS_APART, LONGEST_SPAN_S = 1.1, 0.1
 """Rounds of the sides that are further apart, by this factor, are held against what waiting so long costs; longer ones
 as if they took LONGEST_SPAN_S, of which it is less than one in a hundred."""
-QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.1
+QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 """A quick measurement ends after so many rounds of either side, once the interval of the speed-up lies between two of
-QUICK_BANDS, or around the border of two is narrower than that share of it. What would be called faster has each kind of
-contents timed first, or the chance of the first two would decide which kinds count. What is more than QUICK_WIN is
-measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
+QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
+has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
+QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
+QUICK_SHARE, QUICK_SLACK = 0.5, 0.1
+"""Rounds of a quick measurement are so much shorter, and a kind of contents looks worse by that share there: bands are
+told apart, and not figures."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
 three times the time for that."""
+MOST_SLACK, DEVIATIONS = 0.05, 3.0
+"""Of a single round that has to be by more than VALUES_SLACK, where rounds scatter as much: by so many times the median
+deviation of the rest, and no more than MOST_SLACK, so that nobody hides what depends on values in a scatter of his
+own."""
 LAUNCH_BOUND_S = 1e-4
 """Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
 
@@ -144,7 +160,9 @@ class Measured:
 
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
     """How many input sets a round needs: enough calls of so many seconds to outweigh the hand-over, within memory."""
-    wanted = math.ceil(max(ROUND_S / min(candidate_s, reference_s), BOTH_ROUNDS_S / (candidate_s + reference_s)))
+    share = QUICK_SHARE if plan.quick else 1.0
+    least = max(ROUND_S / min(candidate_s, reference_s), BOTH_ROUNDS_S / (candidate_s + reference_s))
+    wanted = math.ceil(share * least)
     budget = min(plan.bytes_budget, COPIED_BYTES) if plan.copied else plan.bytes_budget
     affordable = budget // max(1, set_bytes + output_bytes)
     return max(1, min(wanted, affordable, MAX_SETS))
@@ -223,7 +241,6 @@ class _Turns:
         self._chance = random.SystemRandom()
         self._last: Side | None = None
         self._first, self._second = candidate, reference
-        self._coming: list[str] = []
         self._bag: list[str] = []
         self.empty_s: Sequence[float] = ()
         self.count = candidate.sets.count
@@ -253,7 +270,7 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.empty_s:
             return
         self.singles = (Samples(), Samples())
-        self._singles(self.singles, SINGLE_CALLS)
+        self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def confirm_singles(self) -> None:
         """More of them where they say less than the rounds."""
@@ -290,15 +307,17 @@ class _Turns:
         assert single is not None
         return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
 
-    def _singles(self, singles: tuple[Samples, Samples], calls: int) -> None:
-        """So many single calls of either side, or LONG_SINGLES where all of the candidate's are long.
+    def _singles(self, singles: tuple[Samples, Samples], calls: int, *, width: float = 0.0) -> None:
+        """So many single calls of either side; no more than LONG_SINGLES where all of the candidate's are long, or
+        where they say the speed-up within a share of it, `width`.
 
         ABBA: what is verified before a call moves it.
         """
         at_once = SINGLES_AT_ONCE if self._tight else 1
         both = list(zip((self._candidate, self._reference), singles, strict=True))
         for turn in range(calls // (2 * at_once)):
-            if 2 * at_once * turn >= LONG_SINGLES and min(singles[0].round_s) > LONG_CALL_S:
+            are_few = 2 * at_once * turn < LONG_SINGLES
+            if not are_few and (min(singles[0].round_s) > LONG_CALL_S or width_of_singles(singles) <= width):
                 return
             self._chance.shuffle(both)
             for side, samples in (*both, *reversed(both)):
@@ -310,33 +329,38 @@ class _Turns:
             self._clock.require_explained(*singles)
 
     def block(self) -> None:
-        """Four rounds with contents of one kind.
+        """Four rounds: one of either side with contents of one kind, and one with those of another.
 
         Whose round came before tells in the next one, and so does the pause for the statistics: ABBA and then BAAB
         share both out. Which of them comes first nothing can know, or it could leave work for the other.
         """
         if len(self.mine.round_s) % 4 or self._chance.random() < 0.5:
             self._first, self._second = self._second, self._first
-        kind = self._next_kind()
-        for side in (self._first, self._second, self._second, self._first):
+        one, other = self._next_kinds()
+        for side, kind in ((self._first, one), (self._second, one), (self._second, other), (self._first, other)):
             self._round(side, kind, self.mine if side is self._candidate else self.theirs)
 
-    def _next_kind(self) -> str:
-        """The base kind and one of the others in turn, in an order that nothing can know.
+    def _next_kinds(self) -> list[str]:
+        """The base kind and one of the others, in an order that nothing can know.
 
-        Of the others each comes once before one comes again, but, once all were timed, for one that looks worse than
-        the rest. A quick measurement has the base kind once before it has had all others.
+        A quick measurement has the base kind once before it has had all others.
         """
-        if not self._coming:
-            if not self._bag:
-                self._bag = self._chance.sample(self._others, len(self._others))
-            suspect = self._suspect() if self._covers_all_kinds() else None
-            other = [suspect] if suspect in self._others else [self._bag.pop()] if self._bag else []
-            hurries = self._plan.quick and self._base in self.mine.kinds and not self._covers_all_kinds()
-            base = [] if hurries and other else [self._base]
-            self._coming = [*base, *(kind for kind in other if kind is not None)]
-            self._chance.shuffle(self._coming)
-        return self._coming.pop()
+        hurries = self._plan.quick and self._base in self.mine.kinds and not self._covers_all_kinds()
+        kinds = [self._next_other() if hurries else self._base, self._next_other()]
+        self._chance.shuffle(kinds)
+        return kinds
+
+    def _next_other(self) -> str:
+        """Of the others each comes once before one comes again, but, once all were timed, for one that looks worse than
+        the rest. The base kind where there are none.
+        """
+        suspect = self._suspect() if self._covers_all_kinds() else None
+        if suspect in self._others:
+            assert suspect is not None
+            return suspect
+        if not self._bag:
+            self._bag = self._chance.sample(self._others, len(self._others))
+        return self._bag.pop() if self._bag else self._base
 
     def _suspect(self, by: float = VALUES_SLACK, *, in_each: bool = False) -> str | None:
         """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share.
@@ -352,9 +376,11 @@ class _Turns:
             ratios.setdefault(kind, []).append(above / below)
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
-            few = 2 <= len(of_kind) < SURE_ROUNDS and len(rest) >= 2
-            looks = max(of_kind) if in_each else median(of_kind)
-            if few and median(rest) > looks * (1 + by):
+            if len(of_kind) >= SURE_ROUNDS or len(rest) < 2:
+                continue
+            usual, looks = median(rest), max(of_kind) if in_each else median(of_kind)
+            scatter = median([abs(ratio / usual - 1) for ratio in rest]) if len(of_kind) == 1 else 0.0
+            if usual > looks * (1 + max(by, min(MOST_SLACK, DEVIATIONS * scatter))):
                 return kind
         return None
 
@@ -384,11 +410,14 @@ class _Turns:
             self.block()
             if len(self.mine.round_s) < QUICK_ROUNDS:
                 continue
-            stated = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup
+            stated = timing_of(
+                self.mine, self.theirs, self.hand_over_s(), self.count, None, resamples=FEW_RESAMPLES
+            ).speedup
             if stated.low > QUICK_WIN:
                 return False
             told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            if told and self._suspect(in_each=True) is None and (stated.low <= 1.0 or self._covers_all_kinds()):
+            even = self._suspect(QUICK_SLACK, in_each=True) is None
+            if told and even and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
         return stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
 
@@ -413,7 +442,8 @@ class _Turns:
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and self._covers_all_kinds()
         spent = taken_s >= self._plan.budget_s * patience and self._may_end()
-        return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
+        enough = FAR_WIDTH if speedup.low > FAR or speedup.high < 1 / FAR else INTERVAL_WIDTH
+        return (covered and width <= enough) or spent or rounds >= MAX_ROUNDS
 
     def _may_end(self) -> bool:
         """Whether each kind was timed, or most rounds took their time: in few, or between them, a side may sleep."""
@@ -423,6 +453,14 @@ class _Turns:
 
 def _width(speedup: Interval) -> float:
     return (speedup.high - speedup.low) / speedup.value
+
+
+def width_of_singles(singles: tuple[Samples, Samples]) -> float:
+    """How wide the interval of the speed-up by single calls is, as a share of it."""
+    theirs = singles[1]
+    usual_ms = median(theirs.device_ms) if theirs.device_ms else median(theirs.round_s) * 1e3
+    _, _, speedup = by_singles(singles, usual_ms)
+    return _width(speedup)
 
 
 def in_one_band(speedup: Interval) -> bool:
@@ -447,18 +485,22 @@ def beside_and_alone(
     with device.awake():
         clock = Clock(None, base, draw, device)
         device.settle()  # the driver clears the memory of a process that has ended
-        alone = _rounds_alone(clock, reference, base, kinds)
         count, timing = reference.sets.count, measured.timing
-        exact = alone.device_ms and timing.mode == "full"  # a quick one tells bands of a quarter apart
+        some = [kind for kind in kinds if kind in measured.theirs.kinds]
+        quick = timing.mode == "quick"
+        alone = _rounds_alone(clock, reference, base, some, quick=quick)
+        exact = alone.device_ms and not quick  # which tells bands of a quarter apart
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
         mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
-        alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), beside, alone, hand_over_s)
+        alone, slowed, allowed = _nearest_alone(
+            clock, reference, (base, *some), beside, alone, hand_over_s, quick=quick
+        )
     alone_ms = median(alone.call_ms(hand_over_s, count))
     if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
-        mine, beside = mine.last(ALONE_ROUNDS), beside.last(ALONE_ROUNDS)
+        mine, beside = mine.last(LAST_ROUNDS), beside.last(LAST_ROUNDS)
         slowed = slowed_by(beside, alone, hand_over_s, count)
     factor = slowed_beyond(slowed, allowed, beside, alone)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
@@ -469,7 +511,14 @@ def beside_and_alone(
 
 
 def _nearest_alone(
-    clock: Clock, reference: Side, kinds: Sequence[str], beside: Samples, alone: Samples, hand_over_s: float
+    clock: Clock,
+    reference: Side,
+    kinds: Sequence[str],
+    beside: Samples,
+    alone: Samples,
+    hand_over_s: float,
+    *,
+    quick: bool,
 ) -> tuple[Samples, Interval, float]:
     """The rounds alone that are nearest to those beside a candidate, by how much those took longer, and what of that is
     allowed. `alone` were taken already; there are more where the difference is too large.
@@ -486,21 +535,26 @@ def _nearest_alone(
         if slowed.value <= 1 + allowed:
             break
         time.sleep(LOOK_AGAIN_S)
-        again = _rounds_alone(clock, reference, kinds[0], kinds[1:])
+        again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
         its, its_allowed = held_against(again)
         if its.value - its_allowed < slowed.value - allowed:
             alone, slowed, allowed = again, its, its_allowed
     return alone, slowed, allowed
 
 
-def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]) -> Samples:
-    alone = Samples()
+def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:
+    """Rounds of the base kind of contents, and of some of the others."""
+    alone, started = Samples(), time.monotonic()
+    of_base, of_others = QUICK_ALONE if quick else (ALONE_ROUNDS, KINDS_ALONE)
+    some = random.SystemRandom().sample(kinds, min(len(kinds), of_others))
     clock.round(reference, base, None, look=True)
-    for turn in range(max(ALONE_ROUNDS, ROUNDS_OF_A_KIND * len(kinds))):
-        if turn < ALONE_ROUNDS:
+    for turn in range(max(of_base, ROUNDS_OF_A_KIND * len(some))):
+        if turn >= FEWEST_ALONE and time.monotonic() - started > LONG_ALONE_S:
+            break
+        if turn < of_base:
             clock.round(reference, base, alone)
-        if kinds:
-            clock.round(reference, kinds[turn % len(kinds)], alone)
+        if turn < ROUNDS_OF_A_KIND * len(some):
+            clock.round(reference, some[turn % len(some)], alone)
     return alone
 
 

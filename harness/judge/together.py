@@ -23,7 +23,7 @@ from harness.judge.inputs import Contents
 from harness.judge.problem import LoadedProblem, seed_everything
 from harness.judge.tensors import in_each, leaves, same
 
-MOST_BYTES, MOST_DEVICE_BYTES, TIMES_HELD = 1 << 29, 1 << 32, 4
+MOST_BYTES, MOST_DEVICE_BYTES, TIMES_HELD = 1 << 29, 5 << 30, 4
 """Contents of a round that take more are drawn call by call, and on a device those for which it has not so many times
 their memory: they are kept until the round was verified, and drawn through temporaries."""
 _TRIED_CALLS = 3

@@ -128,7 +128,7 @@ def test_a_round_has_the_deadline_of_its_candidate_and_the_first_after_construct
     subject._was_called = False
     subject._deadlines = None
     subject.round([0], seed=1)
-    assert [seconds for seconds, _ in asked] == [5.0, 2.0, 1.0]
+    assert [seconds for seconds, _ in asked] == [4.0, 2.0, 1.0]
     assert asked[1][1] == "100 times the reference's 1 ms for a call, at least 2 s"
 
 
@@ -195,7 +195,7 @@ def test_making_the_model_has_a_deadline_of_its_own(subject):
     subject.construct(1)
     subject._deadlines = Deadlines(60.0, 1e-3, False, on_device=True, construct_s=1e-3)
     subject.construct(1)
-    assert [seconds for seconds, _ in asked] == [1.0, 13.0]
+    assert [seconds for seconds, _ in asked] == [1.0, 12.0]
     assert "of constructing the reference" in asked[1][1]
 
 
