@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -122,7 +122,11 @@ class JudgeProcess:
         opens = OpenDevice(visible=self._visible) if self._backend.is_gpu else None
         self._spares = SpareWorkers(lambda policy: conversing(zygote, policy, self._relay_build), opens)
         self._environment = self._hardware.environment()
+        if self._core is not None:  # whoever is timed has it for himself
+            with suppress(OSError):
+                os.sched_setaffinity(0, os.sched_getaffinity(0) - {self._core})
         self._held: _Reference | None = None
+        self._leaving: list[_Reference] = []
         self._job, self._phase, self._asked_at = "", "", 0.0
         self._is_one_of_many = False
         self._waited_s = 0.0
@@ -207,8 +211,17 @@ class JudgeProcess:
             problem.title, source, device=self._device, precision=settings.precision, form=form
         ), workload
 
-    def _take_device(self) -> None:
+    def _settle(self) -> None:
+        """Wait until no worker begins or ends: nothing of ours is at anything on the device then."""
         self._spares.settle()
+        self._see_off()
+
+    def _see_off(self) -> None:
+        while self._leaving:
+            self._leaving.pop().close()
+
+    def _take_device(self) -> None:
+        self._settle()
         self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
 
     def _judge_and_let_go(self, job: Job) -> Judgement:
@@ -275,9 +288,8 @@ class JudgeProcess:
         self._hardware.trim()
         trimmed = self._hardware.free_bytes()
         self._spares.end()
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        self._let_go_of_reference()
+        self._see_off()
         free = self._hardware.free_bytes()
         return (
             f"the judge's caches gave back {(trimmed - before) / 1e9:.1f} GB and the reference's worker and spare ones "
@@ -426,11 +438,10 @@ class JudgeProcess:
         known = self._audits.find(key)
         if known is None:
             self._begin("audit")
-            self._spares.settle()
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
-                known = audit(problem, tolerance=settings.tolerance)
+                known = audit(problem, tolerance=settings.tolerance, settle=self._settle)
             self._hardware.trim()
             _log.info("audited %s", problem.title)
             self._audits.keep(key, known)
@@ -590,15 +601,21 @@ class JudgeProcess:
     def _let_go_of_others(self, problem: LoadedProblem) -> None:
         """End the reference's worker of another problem, and give back what is kept of it."""
         if self._held is not None and self._held.key[0] != problem.source:
-            self._held.close()
-            self._held = None
+            self._let_go_of_reference()
         self._hardware.trim()
+
+    def _let_go_of_reference(self) -> None:
+        """Have the reference's worker end, which takes it a tenth of a second where it has a context of a GPU."""
+        if self._held is not None:
+            self._held.worker.kill()
+            self._leaving.append(self._held)
+            self._held = None
 
     def _start_reference(
         self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
     ) -> "_Reference":
         with ExitStack() as opening:
-            _, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
+            worker, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
             subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
             opening.callback(subject.close)
             try:
@@ -606,7 +623,7 @@ class JudgeProcess:
                 self._load(conversation, problem.source, problem.form.reference, job)
             except SubjectFailed as failed:
                 raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
-            return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
+            return _Reference(key, worker, cast(Subject, _Blameless(subject)), opening.pop_all().close)
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._tell(BuildWanted(request=request))
@@ -658,6 +675,7 @@ class _Reference:
     """A reference's worker, and for what it was started."""
 
     key: tuple[str, ...]
+    worker: Worker
     subject: Subject
     close: Callable[[], None]
 

@@ -68,7 +68,7 @@ beyond it varies by as much as it takes, and one time in ten chance says so (H10
 LONG_CALL_S, LONG_SINGLES = 0.01, 8
 """Where so many of a candidate took longer than that each, no more are needed: what they take besides varies by some
 tenths of a millisecond. They tell themselves: in rounds before these it may sleep."""
-SINGLES_WIDTH = 0.05
+SINGLES_WIDTH = 0.08
 """Nor are more where they say the speed-up within this share of it: calls of milliseconds are soon told."""
 SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48

@@ -32,7 +32,10 @@ def process(monkeypatch):
         judge_process = JudgeProcess.__new__(JudgeProcess)
         judge_process._hardware = SimpleNamespace(free_bytes=lambda: free[0], trim=lambda: give(2e9))
         judge_process._spares = SimpleNamespace(end=lambda: give(1e9))
-        judge_process._held = SimpleNamespace(close=lambda: (give(40e9), closed.append(True)))
+        judge_process._leaving = []
+        judge_process._held = SimpleNamespace(
+            worker=SimpleNamespace(kill=lambda: None), close=lambda: (give(40e9), closed.append(True))
+        )
         left, tries = list(answers), []
 
         def judge_once(job, *, alone=False):
