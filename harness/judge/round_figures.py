@@ -21,8 +21,9 @@ from harness.schema.record import Conditions, Interval, Timing
 
 VALUES_SLACK = 0.03
 """By so much, beyond the noise of both, one sort of contents may look better before the other counts alone."""
-KIND_ROUNDS = 8
-"""A kind of contents counts alone once it had so many rounds."""
+KIND_ROUNDS, SORT_ROUNDS = 8, 4
+"""A kind of contents counts alone once it had so many rounds; what `get_inputs` draws, and all other kinds together,
+where there are so many of either: of fewer no interval says how they vary."""
 STEPS_SLACK = 0.03
 """By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
 what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
@@ -163,7 +164,8 @@ def stated_of(
     found: list[tuple[Interval, list[int]]] = []
     for worse in sorts:
         better = sorted(set(everything) - set(worse))
-        if not better or not worse or median_over(better) <= median_over(worse) * (1 + VALUES_SLACK):
+        few = min(len(better), len(worse)) < SORT_ROUNDS
+        if few or median_over(better) <= median_over(worse) * (1 + VALUES_SLACK):
             continue  # what follows takes long, and an interval holds its median
         if over(better).low > over(worse).high * (1 + VALUES_SLACK):
             found.append((over(worse), worse))

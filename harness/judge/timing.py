@@ -106,8 +106,8 @@ has each kind of contents timed first, or the chance of the first two would deci
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK = 0.5, 0.1
-"""Rounds of a quick measurement are so much shorter, and a kind of contents looks worse by that share there: bands are
-told apart, and not figures."""
+"""Rounds of a quick measurement are so much shorter, as is the time for them all, and a kind of contents looks worse by
+that slack there: bands are told apart, and not figures."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
@@ -406,7 +406,8 @@ class _Turns:
         False where it has to be measured fully.
         """
         started = time.monotonic()
-        while time.monotonic() - started < self._plan.budget_s or len(self.mine.round_s) < QUICK_ROUNDS:
+        most_s = QUICK_SHARE * self._plan.budget_s
+        while time.monotonic() - started < most_s or len(self.mine.round_s) < QUICK_ROUNDS:
             self.block()
             if len(self.mine.round_s) < QUICK_ROUNDS:
                 continue
@@ -532,7 +533,7 @@ def _nearest_alone(
 
     slowed, allowed = held_against(alone)
     for _ in range(MORE_LOOKS):
-        if slowed.value <= 1 + allowed:
+        if slowed.low <= 1 + allowed:  # which noise explains
             break
         time.sleep(LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)

@@ -879,8 +879,9 @@ def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides
     assert marked["reference"] >= len(measured.theirs.round_s)
 
 
-def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before():
+def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before(monkeypatch):
     """What stopped slowing it is not held against it, and gains nothing by what it did before."""
+    monkeypatch.setattr(timing, "FAR_WIDTH", 0.01)
     rounds = {"reference": 0}
     chance = random.Random(0)
 
@@ -1314,6 +1315,95 @@ def test_a_quick_measurement_has_the_base_kind_once_before_it_has_had_all_others
         for _ in range(4):
             turns.block()
         assert turns.mine.kinds.count("nominal") == 1 + 4
+
+
+def test_neighbouring_rounds_of_both_sides_have_contents_of_one_kind():
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    turns = _Turns(Chances(sides[0], 0, 0.003, ()), *sides, kinds, Plan(budget_s=1.5), tight=False)
+    for _ in range(len(kinds) - 1):
+        turns.block()
+    assert turns.mine.kinds == turns.theirs.kinds
+    pairs = list(zip(turns.mine.kinds[::2], turns.mine.kinds[1::2], strict=True))
+    assert all(pair.count("nominal") == 1 for pair in pairs)
+    assert {kind for pair in pairs for kind in pair} == {*kinds}
+    assert len({pair.index("nominal") for pair in pairs}) == 2
+
+
+def suspect_of(of_kind, others):
+    """What kind is suspected where one was timed at `of_kind` times the speed of the reference, and the rest so."""
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
+    turns = _Turns(SimpleNamespace(), *sides, ("nominal", "huge"), Plan(), tight=False)
+    turns.empty_s = (0.0,)
+    kinds = ["nominal"] * len(others) + ["huge"] * len(of_kind)
+    turns.mine = Samples([1e-3 / ratio for ratio in (*others, *of_kind)], kinds=kinds)
+    turns.theirs = Samples([1e-3] * len(kinds), kinds=kinds)
+    return turns._suspect()
+
+
+@pytest.mark.parametrize(
+    ("of_kind", "others", "found"),
+    [
+        ([0.96], [1.0, 1.001, 0.999, 1.0], "huge"),
+        ([0.98], [1.0, 1.001, 0.999, 1.0], None),
+        ([0.96], [1.02, 0.98, 1.02, 0.98], None),  # rounds scatter as much
+        ([0.94], [1.3, 0.8, 1.2, 0.7], "huge"),  # how far they scatter is no excuse
+        ([0.96, 0.96], [1.02, 0.98, 1.02, 0.98], "huge"),
+    ],
+)
+def test_one_round_of_a_kind_has_to_look_worse_than_rounds_scatter_up_to_a_limit(of_kind, others, found):
+    assert suspect_of(of_kind, others) == found
+
+
+@pytest.mark.parametrize(("speedup", "width", "enough"), [(1.0, 0.03, False), (1.5, 0.04, True), (0.6, 0.04, True)])
+def test_rounds_end_at_a_wider_interval_where_it_is_clear_which_side_is_faster(monkeypatch, speedup, width, enough):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
+    turns = _Turns(SimpleNamespace(), *sides, ("nominal",), Plan(budget_s=1e9), tight=False)
+    turns.empty_s, turns.mine = (0.0,), Samples([1.0] * timing.MIN_ROUNDS, kinds=["nominal"] * timing.MIN_ROUNDS)
+    half = width * speedup / 2
+    interval = Interval(value=speedup, low=speedup - half, high=speedup + half)
+    monkeypatch.setattr(timing, "stated_of", lambda *_, **__: (interval, []))
+    monkeypatch.setattr(_Turns, "_suspect", lambda self, *_: None)
+    assert turns.suffice(0.0) == enough
+
+
+@pytest.mark.parametrize(("quick", "base", "others"), [(False, 6, 4), (True, 4, 2)])
+def test_alone_the_reference_has_some_of_the_other_kinds_twice_each(quick, base, others):
+    taken = []
+    clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append((kind, samples is not None)))
+    kinds = ("signed", "wide", "narrow", "ties", "huge")
+    timing._rounds_alone(clock, None, "nominal", kinds, quick=quick)
+    assert taken.pop(0) == ("nominal", False)
+    counts = Counter(kind for kind, counts in taken if counts)
+    assert counts.pop("nominal") == base
+    assert list(counts.values()) == [timing.ROUNDS_OF_A_KIND] * others
+
+
+def test_long_rounds_of_the_reference_alone_are_few(monkeypatch):
+    now = itertools.count(step=2 * timing.LONG_ALONE_S)
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
+    taken = []
+    clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append(kind))
+    timing._rounds_alone(clock, None, "nominal", ("signed",), quick=False)
+    assert Counter(taken) == {"nominal": 1 + timing.FEWEST_ALONE, "signed": 2}
+
+
+def test_a_quick_measurement_has_half_of_the_time():
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    now = itertools.count(step=0.1)
+    chances = Chances(sides[0], 0, 0.003, ())
+    taken = []
+    for share in (0.5, 1.0):
+        turns = _Turns(chances, *sides, ("nominal",), Plan(budget_s=8.0, quick=True), tight=False)
+        turns.empty_s = (0.0,)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(timing, "time", SimpleNamespace(monotonic=lambda: next(now)))
+            patched.setattr(timing, "QUICK_SHARE", share)
+            patched.setattr(timing, "QUICK_WIDTH", 0.0)
+            patched.setattr(timing, "in_one_band", lambda interval: False)
+            turns.tell_quickly()
+        taken.append(len(turns.mine.round_s))
+    assert taken[1] == pytest.approx(2 * taken[0], abs=4)
 
 
 def test_the_mode_outlives_the_reference_alone():
