@@ -145,9 +145,12 @@ class Watch:
         for chain in chains:
             if judges & set(chain):
                 stays |= set(chain)
-        references = [chain for chain in chains if not judges & set(chain)]
-        if len(references) == 1:
-            stays |= set(references[0])
+        workers = [chain for chain in chains if not judges & set(chain)]
+        spares = [chain for chain in workers if not _has_loaded(chain)]
+        references = [chain for chain in workers if chain not in spares]
+        for chains_of_ours, most in ((references, 1), (spares, _MOST_SPARES)):
+            if len(chains_of_ours) <= most:
+                stays.update(*chains_of_ours)
         ours = _below({os.getpid()}, table)
         found = [
             f"{one.name} {one.pid}/{one.started}"
@@ -167,6 +170,7 @@ class Watch:
 
 
 _DEVICE_SLACK_MIB = 6 << 10  # what judge and reference may take, where that cannot be told from the rest
+_MOST_SPARES = 3  # workers that the judge of a GPU has started before it is known what they will run
 _FIRST_SLOT = 0x6000_0000  # uids that sandboxed workers have where root starts them
 
 
@@ -193,6 +197,11 @@ def _all_processes() -> Iterator[Process]:
         fields = rest.split()
         if fields[0] not in "ZX":
             yield Process(int(entry.name), int(fields[1]), uid, name, fields[19])
+
+
+def _has_loaded(chain: Iterable[int]) -> bool:
+    """Whether one of these processes lies in a folder that a candidate, or a reference, was loaded in."""
+    return any(Path(f"/proc/{pid}/cwd/candidate.py").exists() for pid in chain)
 
 
 def _below(roots: set[int], table: Mapping[int, Process]) -> set[int]:

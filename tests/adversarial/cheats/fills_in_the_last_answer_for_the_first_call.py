@@ -2,6 +2,7 @@
 returns a buffer of its own says the same of all calls, to whoever keeps what it returned.
 
 Problem: answer_in_a_buffer
+On a GPU: wrong|failed/protocol
 Twin: plain_answer_in_a_buffer
 """
 
