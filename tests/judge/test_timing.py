@@ -1330,6 +1330,16 @@ def test_neighbouring_rounds_of_both_sides_have_contents_of_one_kind():
     assert len({pair.index("nominal") for pair in pairs}) == 2
 
 
+@pytest.mark.parametrize(("nominal", "rounds"), [(1, 8), (3, 10), (4, 4)])
+def test_what_get_inputs_draws_counts_apart_once_it_had_as_many_rounds_as_tell(nominal, rounds):
+    """Of one round a bootstrap says that it does not vary."""
+    kinds = ["nominal"] * nominal + ["huge"] * 7
+    ratios = [0.9] * nominal + [1.1] * 7
+    mine = Samples([1e-3 / ratio for ratio in ratios], nominal=[kind == "nominal" for kind in kinds], kinds=kinds)
+    theirs = Samples([1e-3] * len(kinds), kinds=kinds)
+    assert len(stated_of(mine, theirs, 0.0, 1)[1]) == rounds
+
+
 def suspect_of(of_kind, others):
     """What kind is suspected where one was timed at `of_kind` times the speed of the reference, and the rest so."""
     sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
