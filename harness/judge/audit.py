@@ -46,19 +46,17 @@ class _Spent(Exception):
     """There is no time or no memory for the rest; says what a call takes."""
 
 
-def audit(
-    problem: LoadedProblem, *, tolerance: ToleranceName = "scaled", settle: Callable[[], None] = lambda: None
-) -> Audit:
-    """Run the reference a few times and look at what it does. Before a call is timed, `settle` is called.
+def audit(problem: LoadedProblem, *, tolerance: ToleranceName = "scaled") -> Audit:
+    """Run the reference a few times and look at what it does.
 
     Raises ProblemError where it raises on its own inputs.
     """
-    return _Auditor(problem, tolerance, settle).run()
+    return _Auditor(problem, tolerance).run()
 
 
 class _Auditor:
-    def __init__(self, problem: LoadedProblem, tolerance: ToleranceName, settle: Callable[[], None]) -> None:
-        self._problem, self._tolerance, self._settle = problem, tolerance, settle
+    def __init__(self, problem: LoadedProblem, tolerance: ToleranceName) -> None:
+        self._problem, self._tolerance = problem, tolerance
         self._findings: list[Flag] = []
         self._arguments = problem.init_arguments()
         started = time.monotonic()
@@ -74,7 +72,6 @@ class _Auditor:
         self._problem.require_form(inputs, f"{self._problem.form.inputs} {GIVES}")
         expected = self._expected(inputs, 1)
         self._problem.require_form(expected.like, "the reference returns {}, which cannot be compared: return")
-        self._settle()
         self._call_s = self._time_of(inputs)
         random = self._is_random(inputs, expected)
         unstable = 0.0 if random else self._unstable(inputs, expected)

@@ -312,6 +312,7 @@ class JudgeProcess:
         if not emulated and settings.timing != "none":
             self._learn_rates(settings)
         started = time.monotonic()
+        self._see_off()
         free_bytes = self._hardware.free_bytes()
         with self._spares.take(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
@@ -438,10 +439,11 @@ class JudgeProcess:
         known = self._audits.find(key)
         if known is None:
             self._begin("audit")
+            self._settle()
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
-                known = audit(problem, tolerance=settings.tolerance, settle=self._settle)
+                known = audit(problem, tolerance=settings.tolerance)
             self._hardware.trim()
             _log.info("audited %s", problem.title)
             self._audits.keep(key, known)
@@ -556,6 +558,7 @@ class JudgeProcess:
         settings: Settings,
         compile_mode: CompileMode | None = None,
         deadlines: Deadlines | None = None,
+        loops: bool = False,
     ) -> WorkerSubject:
         return WorkerSubject(
             conversation,
@@ -567,6 +570,7 @@ class JudgeProcess:
             compile_mode=compile_mode,
             core=self._core,
             deadlines=deadlines,
+            loops=loops,
         )
 
     def _deadlines_of(self, job: Job, known: Audit) -> Deadlines | None:
@@ -616,7 +620,7 @@ class JudgeProcess:
     ) -> "_Reference":
         with ExitStack() as opening:
             worker, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
-            subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form])
+            subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form], loops=True)
             opening.callback(subject.close)
             try:
                 self._expect_ready(conversation)

@@ -1,7 +1,8 @@
 """Round figures: what rounds of candidate and reference come to: a speed-up with its interval, and what says so."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 
 from harness.backends.reading import Reading
@@ -52,6 +53,7 @@ class Samples:
     `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
     names what they were. `worked_s` is how much of each round was work: on a host waiting for a core is not. `aside_s`
     is how long the side worked around each round, on a host, besides it; of calls shown one by one the share of a call.
+    `loop_s` is what a loop of plain Python took in its process after each, on a device.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -61,6 +63,7 @@ class Samples:
     kinds: list[str] = field(default_factory=list)
     worked_s: list[float] = field(default_factory=list)
     aside_s: list[float] = field(default_factory=list)
+    loop_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""
@@ -84,7 +87,12 @@ class Samples:
             self.kinds[-rounds:],
             self.worked_s[-rounds:],
             self.aside_s[-rounds:],
+            self.loop_s[-rounds:],
         )
+
+    def and_those_of(self, more: "Samples") -> "Samples":
+        """The same with rounds that were taken later."""
+        return Samples(*([*getattr(self, one.name), *getattr(more, one.name)] for one in fields(self)))
 
     def mhz(self) -> float:
         """The median clock of the device; 0 where nothing told."""
@@ -244,10 +252,53 @@ def _capped(speedup: Interval, single: Interval, *, on_device: bool) -> Interval
     return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
 
 
-def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples) -> float:
-    """By how much the reference was slowed; 1 where noise, or a clock of the device that rose since, explains it."""
+def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples, *, by_core: float = 1.0) -> float:
+    """By how much the reference was slowed; 1 where noise, or a clock of the device that rose since, or a core of the
+    host that was slower `by_core`, explains it.
+    """
     clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
-    return slowed.value / clocks if slowed.low / clocks > 1 + allowed else 1.0
+    explained = clocks * by_core
+    return slowed.value / explained if slowed.low / explained > 1 + allowed else 1.0
+
+
+def no_longer_than_alone(
+    beside: Samples, alone: Samples, allowed: float, count: int, *, explained: float = 1.0
+) -> Samples:
+    """Rounds of so many calls of the reference beside a candidate, none longer by the device's events than the longest
+    alone of its sort of contents and what is `allowed` besides.
+
+    Half of the rounds of one sort may be slowed without moving a median, and then hide that a candidate is slower on
+    them. A clock of the device that rose since is allowed for, and all else by which they were longer that is
+    `explained`. On a host as they are.
+    """
+    if not beside.device_ms or not alone.device_ms:
+        return beside
+    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
+    longest: dict[bool, float] = {}
+    for ms, nominal in zip(alone.device_ms, alone.nominal, strict=True):
+        longest[nominal] = max(ms, longest.get(nominal, 0.0))
+    most = {nominal: ms * (1 + allowed) * clocks * explained for nominal, ms in longest.items()}
+    over_ms = [
+        max(0.0, ms - most.get(nominal, math.inf)) for ms, nominal in zip(beside.device_ms, beside.nominal, strict=True)
+    ]
+    return replace(
+        beside,
+        round_s=[seconds - ms * count / 1e3 for seconds, ms in zip(beside.round_s, over_ms, strict=True)],
+        device_ms=[ms - over for ms, over in zip(beside.device_ms, over_ms, strict=True)],
+    )
+
+
+def core_slower(beside: Samples, alone: Samples) -> float:
+    """By how much longer a loop of the host took in the reference's process beside a candidate, if beyond the noise.
+
+    A host that shares its cores out changes their speed by half, and what launches take with it. No candidate can have
+    had a hand in it: it is stopped meanwhile, with all that it started.
+    """
+    before, after = (list(filter(None, samples.loop_s)) for samples in (beside, alone))
+    if not before or not after:
+        return 1.0
+    longer = ratio_of_medians(before, after)
+    return longer.value if longer.low > 1.0 else 1.0
 
 
 def slowed_by(beside: Samples, alone: Samples, hand_over_s: float, count: int) -> Interval:
@@ -270,7 +321,7 @@ def slowed_by(beside: Samples, alone: Samples, hand_over_s: float, count: int) -
         then, now = of_its_kind(before, beside, nominal), of_its_kind(after, alone, nominal)
         if then and now:
             factors.append(ratio_of_medians(then, now))
-    return max(factors, key=lambda one: one.low)
+    return max(factors, key=lambda one: one.low, default=Interval(value=1.0, low=1.0, high=1.0))
 
 
 def conditions(candidate: Sequence[Reading], reference: Sequence[Reading]) -> Conditions | None:

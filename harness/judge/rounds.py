@@ -367,7 +367,7 @@ class Clock:
             side.subject.survey(range(len(order)))
         started = time.monotonic()
         side.subject.release()
-        self.pause_s[id(side)][-1] += time.monotonic() - started
+        self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
         self._require_answers()
         side.subject.freeze()
         self._require_room(side)
@@ -377,6 +377,7 @@ class Clock:
             samples.kinds.append(kind)
             samples.worked_s.append(timed.worked_s)
             samples.aside_s.append(side.subject.aside_s())
+            samples.loop_s.append(side.subject.loop_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
             reading = self._device.read()

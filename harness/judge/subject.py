@@ -176,6 +176,11 @@ class Subject(Protocol):
         On a device all of what the judge waited for: for its answers, and then for what ran on the device.
         """
 
+    def loop_s(self) -> float:
+        """Seconds that a loop of plain Python took in a reference's process when outputs were let go of last, on a
+        device: it says how fast a host's core was. 0 where that is not asked, as of any candidate.
+        """
+
     def survey(self, calls: Sequence[int]) -> None:
         """Learn where outputs of these calls of the last round lie, so that a snapshot finds them in later ones."""
 

@@ -36,6 +36,8 @@ from harness.judge.round_figures import (
     VALUES_SLACK,
     Samples,
     by_singles,
+    core_slower,
+    no_longer_than_alone,
     slowed_beyond,
     slowed_by,
     stated_of,
@@ -56,9 +58,9 @@ COPIED_BYTES = 4 << 30
 MIN_ROUNDS = 10
 MAX_ROUNDS = 500
 WARM_UP_ROUNDS = 2
-INTERVAL_WIDTH, FAR_WIDTH, FAR = 0.02, 0.05, 1.25
-"""Rounds stop once the interval of the speed-up is narrower than this share of it; than the second where all of it lies
-further from 1 than FAR: which is faster, and by how much, is told there."""
+INTERVAL_WIDTH = 0.02
+"""Rounds stop once the interval of the speed-up is narrower than this share of it. Not where it is wider and far from
+1, though nobody asks which is faster there: of few rounds nothing tells what slows the reference by some per cent."""
 LAUNCH_WIDTH, LAUNCH_PATIENCE = 0.03, 3.0
 """Launch-bound calls whose interval is wider than this when their time is spent get so many times of it: what a launch
 takes varies by a tenth from round to round on a host that others use too, whatever the rounds' length."""
@@ -84,14 +86,15 @@ SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
 uses the device (H200, 7 us instead of 8); on a host without one it is so many milliseconds a round, because processes
 share its cores. What is left below is what a candidate that slows the reference can gain."""
+MORE_ALONE = 2
+"""So often as many rounds alone are added while the reference seems slowed and that may be noise."""
 MORE_LOOKS, LOOK_AGAIN_S = 3, 0.3
 """Where the reference seems slowed it is timed alone so many times more, after a pause each, and what is nearest to
 what it took beside the candidate counts: the speed of a core that a host shares out changes by half from one second to
 the next, and so do launches (H100, November 2026)."""
-ALONE_ROUNDS, KINDS_ALONE, ROUNDS_OF_A_KIND = 6, 4, 2
-"""So many of the base kind of contents, and of so many others, drawn at random, so many of each: a candidate moves no
-median that does not slow the reference in half of all rounds. After a quick measurement it is QUICK_ALONE."""
-QUICK_ALONE = 4, 2
+ALONE_ROUNDS, QUICK_ALONE = 6, 4
+"""So many of the base kind of contents, and as many of the others, each of which comes once at least: what the longest
+takes is the most that a round beside the candidate counts with. After a quick measurement the second."""
 LONG_ALONE_S, FEWEST_ALONE = 1.0, 3
 """Rounds that take so long together need be no more than so many of either sort."""
 LAST_ROUNDS = 8
@@ -105,9 +108,9 @@ QUICK_BANDS, or around the border of two is narrower than that share of it, as a
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
-QUICK_SHARE, QUICK_SLACK = 0.5, 0.1
+QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.5, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all, and a kind of contents looks worse by
-that slack there: bands are told apart, and not figures."""
+that slack there, or by what rounds scatter up to the last, which is a band: bands are told apart, and not figures."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
@@ -362,10 +365,11 @@ class _Turns:
             self._bag = self._chance.sample(self._others, len(self._others))
         return self._bag.pop() if self._bag else self._base
 
-    def _suspect(self, by: float = VALUES_SLACK, *, in_each: bool = False) -> str | None:
+    def _suspect(self, by: float = VALUES_SLACK, most: float = MOST_SLACK, *, in_each: bool = False) -> str | None:
         """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share.
 
-        In most of its rounds, or `in_each`: of several kinds of two rounds, one nearly always looks so in most.
+        In most of its rounds, or `in_each`: of several kinds of two rounds, one nearly always looks so in most. Where
+        it had one round, or `in_each`, by what rounds scatter, up to `most`.
         """
         if not self.mine.kinds:
             return None
@@ -379,8 +383,9 @@ class _Turns:
             if len(of_kind) >= SURE_ROUNDS or len(rest) < 2:
                 continue
             usual, looks = median(rest), max(of_kind) if in_each else median(of_kind)
-            scatter = median([abs(ratio / usual - 1) for ratio in rest]) if len(of_kind) == 1 else 0.0
-            if usual > looks * (1 + max(by, min(MOST_SLACK, DEVIATIONS * scatter))):
+            may_scatter = in_each or len(of_kind) == 1
+            scatter = median([abs(ratio / usual - 1) for ratio in rest]) if may_scatter else 0.0
+            if usual > looks * (1 + max(by, min(most, DEVIATIONS * scatter))):
                 return kind
         return None
 
@@ -417,10 +422,10 @@ class _Turns:
             if stated.low > QUICK_WIN:
                 return False
             told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            even = self._suspect(QUICK_SLACK, in_each=True) is None
+            even = self._suspect(QUICK_SLACK, MOST_QUICK_SLACK, in_each=True) is None
             if told and even and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
-        return stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
+        return even and stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
 
     def _covers_all_kinds(self) -> bool:
         """Whether every kind of contents was timed."""
@@ -443,8 +448,7 @@ class _Turns:
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and self._covers_all_kinds()
         spent = taken_s >= self._plan.budget_s * patience and self._may_end()
-        enough = FAR_WIDTH if speedup.low > FAR or speedup.high < 1 / FAR else INTERVAL_WIDTH
-        return (covered and width <= enough) or spent or rounds >= MAX_ROUNDS
+        return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
 
     def _may_end(self) -> bool:
         """Whether each kind was timed, or most rounds took their time: in few, or between them, a side may sleep."""
@@ -487,23 +491,24 @@ def beside_and_alone(
         clock = Clock(None, base, draw, device)
         device.settle()  # the driver clears the memory of a process that has ended
         count, timing = reference.sets.count, measured.timing
-        some = [kind for kind in kinds if kind in measured.theirs.kinds]
         quick = timing.mode == "quick"
-        alone = _rounds_alone(clock, reference, base, some, quick=quick)
+        alone = _rounds_alone(clock, reference, base, kinds, quick=quick)
         exact = alone.device_ms and not quick  # which tells bands of a quarter apart
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
         mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
         alone, slowed, allowed = _nearest_alone(
-            clock, reference, (base, *some), beside, alone, hand_over_s, quick=quick
+            clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
         )
     alone_ms = median(alone.call_ms(hand_over_s, count))
     if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
         mine, beside = mine.last(LAST_ROUNDS), beside.last(LAST_ROUNDS)
         slowed = slowed_by(beside, alone, hand_over_s, count)
-    factor = slowed_beyond(slowed, allowed, beside, alone)
+    explained = by_core(beside, alone)
+    factor = slowed_beyond(slowed, allowed, beside, alone, by_core=explained)
+    beside = no_longer_than_alone(beside, alone, allowed, count, explained=explained * factor)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
     unsure_s = spread([*before_s, *beyond_s])
     timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor, unsure_s=unsure_s)
@@ -532,8 +537,13 @@ def _nearest_alone(
         return slowed_by(beside, rounds, hand_over_s, count), allowed
 
     slowed, allowed = held_against(alone)
+    for _ in range(MORE_ALONE):
+        if not slowed.low <= (1 + allowed) * by_core(beside, alone) < slowed.value:
+            break
+        alone = alone.and_those_of(_rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick))
+        slowed, allowed = held_against(alone)
     for _ in range(MORE_LOOKS):
-        if slowed.low <= 1 + allowed:  # which noise explains
+        if slowed.low <= (1 + allowed) * by_core(beside, alone):  # which noise explains
             break
         time.sleep(LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
@@ -543,19 +553,27 @@ def _nearest_alone(
     return alone, slowed, allowed
 
 
+def by_core(beside: Samples, alone: Samples) -> float:
+    """By how much the reference's launches were slower beside a candidate because a core of the host was; 1 where its
+    calls are not bound by launches.
+    """
+    launches = bool(alone.device_ms) and median(alone.device_ms) < LAUNCH_BOUND_S * 1e3
+    return core_slower(beside, alone) if launches else 1.0
+
+
 def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:
-    """Rounds of the base kind of contents, and of some of the others."""
+    """Rounds of the base kind of contents, and of all others."""
     alone, started = Samples(), time.monotonic()
-    of_base, of_others = QUICK_ALONE if quick else (ALONE_ROUNDS, KINDS_ALONE)
-    some = random.SystemRandom().sample(kinds, min(len(kinds), of_others))
+    of_base = QUICK_ALONE if quick else ALONE_ROUNDS
+    drawn = random.SystemRandom().sample(kinds, len(kinds))
     clock.round(reference, base, None, look=True)
-    for turn in range(max(of_base, ROUNDS_OF_A_KIND * len(some))):
+    for turn in range(max(of_base, len(drawn))):
         if turn >= FEWEST_ALONE and time.monotonic() - started > LONG_ALONE_S:
             break
         if turn < of_base:
             clock.round(reference, base, alone)
-        if turn < ROUNDS_OF_A_KIND * len(some):
-            clock.round(reference, some[turn % len(some)], alone)
+        if drawn:
+            clock.round(reference, drawn[turn % len(drawn)], alone)
     return alone
 
 

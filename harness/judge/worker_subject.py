@@ -73,8 +73,10 @@ class WorkerSubject:
         compile_mode: CompileMode | None = None,
         core: int | None = None,
         deadlines: Deadlines | None = None,
+        loops: bool = False,
     ) -> None:
-        """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once.
+        """`call_s` bounds one question, `memory_bytes` what of its host memory is copied at once. `loops`: it is a
+        reference, which tells `loop_s`.
 
         `deadlines` are those of rounds and of the constructor; `call_s` bounds them where there are none.
 
@@ -92,6 +94,7 @@ class WorkerSubject:
         self._done: Done | None = None
         self._held = HeldWorker(conversation, apart=self._apart, core=core)
         self._hardware, self._aside_s = hardware, 0.0
+        self._loops, self._loop_s = loops and hardware.apart, 0.0
         self._opened = OpenedMemory(hardware)
         self._layouts = OutputLayouts()
         self._memory = OutputMemory(
@@ -268,6 +271,9 @@ class WorkerSubject:
         seconds, self._aside_s = self._aside_s, 0.0
         return seconds
 
+    def loop_s(self) -> float:
+        return self._loop_s
+
     @contextmanager
     def _besides_rounds(self, *, judge_s: float = 0.0) -> Iterator[None]:
         """What is waited for here the worker may have worked, on the host or on the device, but for `judge_s`."""
@@ -314,7 +320,9 @@ class WorkerSubject:
         self._kept.release()
         with self._besides_rounds() if not trim else nullcontext():  # giving memory back takes what it takes
             self._held.resume()
-            self._talk.ask(Release(poison=poison, trim=trim), Released)
+            answer = self._talk.ask(Release(poison=poison, trim=trim, loops=self._loops), Released)
+        self._loop_s = answer.loop_s if self._loops else 0.0  # whatever a candidate says
+        self._aside_s -= min(self._aside_s, self._loop_s)
 
     def trace(self, slots: Sequence[int]) -> Trace:
         self._opened.unmark()

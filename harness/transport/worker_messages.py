@@ -201,12 +201,13 @@ class Release(Frozen):
     """Let go of the last round's outputs. Answer: `Released`.
 
     `poison` fills the memory that they leave behind, so that a call which does not write its output shows. `trim`
-    gives the memory that torch keeps for later calls back to the device.
+    gives the memory that torch keeps for later calls back to the device. `loops`: tell how long a loop takes.
     """
 
     say: Literal["release"] = "release"
     poison: bool = False
     trim: bool = False
+    loops: bool = False
 
 
 class Trace(Frozen):
@@ -409,7 +410,10 @@ class Traced(Frozen):
 
 
 class Released(Frozen):
+    """`loop_s`: seconds of a loop of plain Python in the worker, if that was asked."""
+
     say: Literal["released"] = "released"
+    loop_s: Duration = 0.0
 
 
 class Raised(Frozen):

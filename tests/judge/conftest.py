@@ -118,6 +118,9 @@ class FunctionSubject:
         ]
         return bool(set.intersection(*of_calls) - {leaf.data_ptr() for leaf in leaves(self._inputs)})
 
+    def loop_s(self) -> float:
+        return 0.0
+
     def aside_s(self) -> float:
         return 0.0
 

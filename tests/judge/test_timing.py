@@ -39,7 +39,7 @@ class Recorder:
     def __init__(self, log, name, clock):
         self.log, self.name, self.clock, self.frozen = log, name, clock, False
         self.other = None
-        self.aside = 0.0
+        self.aside = self.loop = 0.0
         self.call_device_ms = None
         self.call_s = 1e-3
         self.share_for_waiting = 0.0
@@ -96,6 +96,9 @@ class Recorder:
 
     def aside_s(self):
         return self.aside
+
+    def loop_s(self):
+        return self.loop
 
     def survey(self, calls): ...
 
@@ -199,7 +202,7 @@ def run(
             )
             if alone:
                 alone(candidate, reference)
-                measured = beside_and_alone(measured, sides[1], draw=draw, device=Quiet())
+                measured = beside_and_alone(measured, sides[1], draw=draw, kinds=kinds, device=Quiet())
         finally:
             for side in sides:
                 side.sets.close()
@@ -881,7 +884,7 @@ def test_calls_that_are_to_be_verified_are_drawn_before_the_rounds_of_both_sides
 
 def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slowed_before(monkeypatch):
     """What stopped slowing it is not held against it, and gains nothing by what it did before."""
-    monkeypatch.setattr(timing, "FAR_WIDTH", 0.01)
+    monkeypatch.setattr(timing, "INTERVAL_WIDTH", 0.01)
     rounds = {"reference": 0}
     chance = random.Random(0)
 
@@ -1087,6 +1090,39 @@ def test_where_the_reference_seems_slowed_it_is_looked_at_again_for_a_host_that_
     assert measured.timing.reference_slowed == 1.0
     assert measured.timing.reference_alone_ms == pytest.approx(3.0, rel=0.1)
     assert measured.timing.rounds == len(measured.mine.round_s)
+
+
+def slowed_by_its_core(loop_s, call_device_ms=0.01):
+    """How much a reference counts as slowed that took twice as long beside a candidate, as did a loop there or not."""
+
+    def beside(candidate, reference):
+        candidate.call_s = reference.call_s = 2e-5
+        candidate.call_device_ms = reference.call_device_ms = 2 * call_device_ms
+        reference.loop = loop_s
+
+    def alone(candidate, reference):
+        reference.call_s, reference.call_device_ms, reference.loop = 1e-5, call_device_ms, 3e-4
+
+    measured, _ = run(200, change=beside, alone=alone)
+    return measured.timing.reference_slowed
+
+
+def test_a_core_that_was_slower_explains_what_launches_took_longer():
+    assert slowed_by_its_core(loop_s=6e-4) == 1.0
+    assert slowed_by_its_core(loop_s=3e-4) == pytest.approx(2.0, rel=0.1)
+    assert slowed_by_its_core(loop_s=3.6e-4) == pytest.approx(2.0 / 1.2, rel=0.1)
+
+
+def test_a_core_explains_nothing_of_calls_that_are_long_on_the_device():
+    assert slowed_by_its_core(loop_s=6e-4, call_device_ms=1.0) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_loop_has_to_be_slower_beyond_the_noise():
+    chance = random.Random(0)
+    noisy = [Samples(loop_s=[3e-4 * chance.uniform(0.5, 1.5) for _ in range(6)]) for _ in range(2)]
+    assert timing.core_slower(*noisy) == 1.0
+    assert timing.core_slower(Samples(loop_s=[5e-4] * 4), Samples(loop_s=[4e-4] * 4)) == pytest.approx(1.25)
+    assert timing.core_slower(Samples(loop_s=[0.0] * 4), Samples(loop_s=[4e-4] * 4)) == 1.0
 
 
 def test_each_look_at_the_reference_alone_is_taken_on_a_core_that_is_kept_awake(monkeypatch):
@@ -1365,28 +1401,17 @@ def test_one_round_of_a_kind_has_to_look_worse_than_rounds_scatter_up_to_a_limit
     assert suspect_of(of_kind, others) == found
 
 
-@pytest.mark.parametrize(("speedup", "width", "enough"), [(1.0, 0.03, False), (1.5, 0.04, True), (0.6, 0.04, True)])
-def test_rounds_end_at_a_wider_interval_where_it_is_clear_which_side_is_faster(monkeypatch, speedup, width, enough):
-    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
-    turns = _Turns(SimpleNamespace(), *sides, ("nominal",), Plan(budget_s=1e9), tight=False)
-    turns.empty_s, turns.mine = (0.0,), Samples([1.0] * timing.MIN_ROUNDS, kinds=["nominal"] * timing.MIN_ROUNDS)
-    half = width * speedup / 2
-    interval = Interval(value=speedup, low=speedup - half, high=speedup + half)
-    monkeypatch.setattr(timing, "stated_of", lambda *_, **__: (interval, []))
-    monkeypatch.setattr(_Turns, "_suspect", lambda self, *_: None)
-    assert turns.suffice(0.0) == enough
-
-
-@pytest.mark.parametrize(("quick", "base", "others"), [(False, 6, 4), (True, 4, 2)])
-def test_alone_the_reference_has_some_of_the_other_kinds_twice_each(quick, base, others):
+@pytest.mark.parametrize(("quick", "base", "kinds"), [(False, 6, 5), (True, 4, 5), (True, 4, 2)])
+def test_alone_the_reference_has_each_of_the_other_kinds(quick, base, kinds):
     taken = []
     clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append((kind, samples is not None)))
-    kinds = ("signed", "wide", "narrow", "ties", "huge")
-    timing._rounds_alone(clock, None, "nominal", kinds, quick=quick)
+    others = ("signed", "wide", "narrow", "ties", "huge")[:kinds]
+    timing._rounds_alone(clock, None, "nominal", others, quick=quick)
     assert taken.pop(0) == ("nominal", False)
     counts = Counter(kind for kind, counts in taken if counts)
     assert counts.pop("nominal") == base
-    assert list(counts.values()) == [timing.ROUNDS_OF_A_KIND] * others
+    assert set(counts) == set(others)
+    assert sum(counts.values()) == max(base, kinds)
 
 
 def test_long_rounds_of_the_reference_alone_are_few(monkeypatch):
@@ -1394,8 +1419,73 @@ def test_long_rounds_of_the_reference_alone_are_few(monkeypatch):
     monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
     taken = []
     clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append(kind))
-    timing._rounds_alone(clock, None, "nominal", ("signed",), quick=False)
-    assert Counter(taken) == {"nominal": 1 + timing.FEWEST_ALONE, "signed": 2}
+    timing._rounds_alone(clock, None, "nominal", ("signed", "wide"), quick=False)
+    assert Counter(taken)["nominal"] == 1 + timing.FEWEST_ALONE
+    assert len(taken) == 1 + 2 * timing.FEWEST_ALONE
+
+
+def of_sorts(nominal, others):
+    """Rounds of ten calls whose device events span these milliseconds a call, and 1 ms a round besides."""
+    device_ms = [*nominal, *others]
+    kinds = ["nominal"] * len(nominal) + ["huge"] * len(others)
+    return Samples(
+        [1e-3 + ms / 100 for ms in device_ms], device_ms, nominal=[kind == "nominal" for kind in kinds], kinds=kinds
+    )
+
+
+def test_no_round_beside_counts_longer_than_the_longest_alone_of_its_sort_and_what_is_allowed():
+    alone = of_sorts([1.0, 1.1], [2.0])
+    capped = timing.no_longer_than_alone(of_sorts([1.0, 2.0], [2.0, 4.0]), alone, 0.02, 10)
+    assert capped.device_ms == pytest.approx([1.0, 1.1 * 1.02, 2.0, 2.0 * 1.02])
+    assert capped.round_s == pytest.approx([1e-3 + ms / 100 for ms in capped.device_ms])
+    explained = timing.no_longer_than_alone(of_sorts([2.0], [4.0]), alone, 0.02, 10, explained=2.0)
+    assert explained.device_ms == [2.0, 4.0]
+    on_a_host = Samples([1.0], nominal=[True], kinds=["nominal"])
+    assert timing.no_longer_than_alone(on_a_host, Samples([0.5]), 0.02, 1) is on_a_host
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_half_of_the_rounds_of_a_sort_slowed_hide_nothing(slow, monkeypatch):
+    """A candidate that is twice as fast on what get_inputs draws, and slows half of the reference's other rounds."""
+    turns, names, real = itertools.count(), {}, rounds.Clock._write
+
+    def change(candidate, reference):
+        names.update({id(candidate): "candidate", id(reference): "reference"})
+
+    def write(clock, side, order, kind):
+        subject, ms = side.subject, 1.0
+        if names[id(subject)] == "candidate":
+            ms = 0.5 if kind == "nominal" else 1.0
+        elif slow and kind != "nominal" and not alone:
+            ms = 1.0 + next(turns) % 2
+        subject.call_s, subject.call_device_ms = ms / 1e3, ms
+        return real(clock, side, order, kind)
+
+    alone = []
+    monkeypatch.setattr(rounds.Clock, "_write", write)
+    measured, _ = run(
+        8,
+        change=change,
+        alone=lambda candidate, reference: alone.append(True),
+        kinds=("signed", "wide", "narrow"),
+        plan=Plan(budget_s=1.0),
+        device_ms=(1.0, 1.0),
+    )
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.05)
+    assert measured.timing.depends_on_values
+
+
+@pytest.mark.parametrize("others", [3, 5, 6])
+def test_who_is_slow_on_what_get_inputs_draws_and_sleeps_is_not_called_faster_quickly(others, monkeypatch):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge", "small")[: others + 1]
+    for seed in range(8):
+        turns = _Turns(Chances(sides[0], seed, 0.02, ("nominal",), by=1.4), *sides, kinds, QUICK, tight=False)
+        turns.empty_s, turns._chance = (0.0,), random.Random(seed)
+        now = lambda turns=turns: 100.0 * (len(turns.mine.round_s) > 6)  # noqa: E731
+        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=now))
+        if turns.tell_quickly():
+            assert stated_of(turns.mine, turns.theirs, 0.0, 10)[0].value < 1.1
 
 
 def test_a_quick_measurement_has_half_of_the_time():

@@ -533,3 +533,22 @@ def test_an_output_that_cannot_be_written_to_is_a_failure(subject, sets):
     assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(page.data_ptr()), mmap.PAGESIZE, mmap.PROT_READ) == 0
     with pytest.raises(SubjectFailed, match="cannot be written to"):
         held(subject, [[page]], sets).spoil()
+
+
+@pytest.mark.parametrize(("loops", "apart", "told"), [(True, True, 0.25), (True, False, 0.0), (False, True, 0.0)])
+def test_how_long_a_loop_takes_is_asked_of_references_on_a_device_and_believed_of_nobody_else(loops, apart, told):
+    talk, asked = Talk(), []
+
+    def ask(request, kind, **_):
+        asked.append(request.loops)
+        return Released(loop_s=0.25)
+
+    talk.ask = ask
+    hardware = Host()
+    hardware.apart = apart
+    one = WorkerSubject(talk, hardware=hardware, init_arguments=[], call_s=1.0, memory_bytes=1 << 20, loops=loops)
+    one.release()
+    assert asked == [loops and apart]
+    assert one.loop_s() == told
+    if told:  # and it is no work of its own
+        assert one.aside_s() == 0.0

@@ -99,6 +99,12 @@ def _asked(channel, request):
     return Done.unpacked(text, 1) if text.startswith(DONE) else parsed(Frame(text, ()), ANSWER)
 
 
+def test_how_long_a_loop_takes_is_told_where_it_is_asked(stepping):
+    ask = stepping(lambda x: x + 1, [[torch.zeros(4)]])
+    assert ask(Release(loops=True)).loop_s > 0
+    assert ask(Release()).loop_s == 0.0
+
+
 def test_calls_come_one_by_one_and_the_outputs_of_the_last_are_described(stepping):
     ask = stepping(lambda x: x + 1, [[torch.zeros(4)], [torch.ones(5)]])
     assert ask(Steps(seed=1)) == Attending()
