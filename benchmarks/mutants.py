@@ -186,8 +186,7 @@ MUTANTS = (
            "            self._singles(self.singles, MORE_SINGLE_CALLS)", "            pass",
            "tests/judge/test_timing.py"),
     Mutant("a reference that seems slowed is looked at once", "judge/timing.py",
-           "        if slowed.low <= (1 + allowed) * by_core(beside, alone):  # which noise explains\n            break",
-           "        if True:\n            break",
+           "if slowed.low <= (1 + allowed) * by_core(beside, alone):  # which noise explains\n", "if True:\n",
            "tests/judge/test_timing.py"),
 )  # fmt: skip
 
