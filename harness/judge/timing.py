@@ -109,8 +109,9 @@ has each kind of contents timed first, or the chance of the first two would deci
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.5, 0.1, 0.25
-"""Rounds of a quick measurement are so much shorter, as is the time for them all, and a kind of contents looks worse by
-that slack there, or by what rounds scatter up to the last, which is a band: bands are told apart, and not figures."""
+"""Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
+One looks so by that slack there, or by what rounds scatter up to the last, which is a band: bands are told apart, and
+not figures."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
@@ -366,7 +367,8 @@ class _Turns:
         return self._bag.pop() if self._bag else self._base
 
     def _suspect(self, by: float = VALUES_SLACK, most: float = MOST_SLACK, *, in_each: bool = False) -> str | None:
-        """A kind of too few rounds to be sure of that so far looks worse than the rest by more than this share.
+        """The kind of too few rounds to be sure of that so far looks worse than the rest by more than this share, of
+        several the one that looks worst.
 
         In most of its rounds, or `in_each`: of several kinds of two rounds, one nearly always looks so in most. Where
         it had one round, or `in_each`, by what rounds scatter, up to `most`.
@@ -378,6 +380,7 @@ class _Turns:
         ratios: dict[str, list[float]] = {}
         for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
             ratios.setdefault(kind, []).append(above / below)
+        found: dict[str, float] = {}
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
             if len(of_kind) >= SURE_ROUNDS or len(rest) < 2:
@@ -386,8 +389,8 @@ class _Turns:
             may_scatter = in_each or len(of_kind) == 1
             scatter = median([abs(ratio / usual - 1) for ratio in rest]) if may_scatter else 0.0
             if usual > looks * (1 + max(by, min(most, DEVIATIONS * scatter))):
-                return kind
-        return None
+                found[kind] = usual / looks
+        return max(found, key=lambda kind: found[kind], default=None)
 
     def _round(self, side: Side, kind: str, samples: Samples | None = None, *, look: bool = False) -> None:
         self._turn_to(side)
@@ -410,9 +413,11 @@ class _Turns:
 
         False where it has to be measured fully.
         """
-        started = time.monotonic()
-        most_s = QUICK_SHARE * self._plan.budget_s
-        while time.monotonic() - started < most_s or len(self.mine.round_s) < QUICK_ROUNDS:
+        started, even = time.monotonic(), True
+        while (
+            time.monotonic() - started < (QUICK_SHARE if even else 1.0) * self._plan.budget_s
+            or len(self.mine.round_s) < QUICK_ROUNDS
+        ):
             self.block()
             if len(self.mine.round_s) < QUICK_ROUNDS:
                 continue

@@ -1488,6 +1488,33 @@ def test_who_is_slow_on_what_get_inputs_draws_and_sleeps_is_not_called_faster_qu
             assert stated_of(turns.mine, turns.theirs, 0.0, 10)[0].value < 1.1
 
 
+def test_of_several_kinds_that_look_worse_the_worst_gets_rounds_first():
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
+    turns = _Turns(SimpleNamespace(), *sides, ("nominal", "huge", "ties"), Plan(), tight=False)
+    kinds, ratios = ["nominal"] * 4 + ["huge", "ties"], [1.0] * 4 + [0.9, 0.8]
+    turns.empty_s, turns.theirs = (0.0,), Samples([1e-3] * 6, kinds=kinds)
+    turns.mine = Samples([1e-3 / ratio for ratio in ratios], kinds=kinds)
+    assert turns._suspect() == "ties"
+    assert turns._next_kinds().count("ties") == 1
+
+
+def test_a_quick_measurement_has_all_of_the_time_where_a_kind_of_contents_looks_worse(monkeypatch):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    kinds, taken = ("nominal", "huge"), {}
+    monkeypatch.setattr(timing, "QUICK_WIDTH", 0.0)
+    monkeypatch.setattr(timing, "in_one_band", lambda interval: False)
+    for slow in ((), ("huge",)):
+        turns = _Turns(
+            Chances(sides[0], 0, 0.003, slow, by=1.3), *sides, kinds, replace(QUICK, budget_s=8.0), tight=False
+        )
+        turns.empty_s = (0.0,)
+        now = lambda turns=turns: 1.0 * len(turns.mine.round_s)  # noqa: E731
+        monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=now))
+        turns.tell_quickly()
+        taken[slow] = len(turns.mine.round_s)
+    assert taken == {(): 4, ("huge",): 8}
+
+
 def test_a_quick_measurement_has_half_of_the_time():
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     now = itertools.count(step=0.1)
