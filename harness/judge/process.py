@@ -122,7 +122,7 @@ class JudgeProcess:
         opens = OpenDevice(visible=self._visible) if self._backend.is_gpu else None
         self._spares = SpareWorkers(lambda policy: conversing(zygote, policy, self._relay_build), opens)
         self._environment = self._hardware.environment()
-        if self._core is not None:  # whoever is timed has it for himself
+        if self._core is not None:  # whoever is timed has that core alone
             with suppress(OSError):
                 os.sched_setaffinity(0, os.sched_getaffinity(0) - {self._core})
         self._held: _Reference | None = None

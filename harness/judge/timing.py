@@ -59,8 +59,8 @@ MIN_ROUNDS = 10
 MAX_ROUNDS = 500
 WARM_UP_ROUNDS = 2
 INTERVAL_WIDTH = 0.02
-"""Rounds stop once the interval of the speed-up is narrower than this share of it. Not where it is wider and far from
-1, though nobody asks which is faster there: of few rounds nothing tells what slows the reference by some per cent."""
+"""Rounds stop once the interval of the speed-up is narrower than this share of it. A wider one would say enough where
+it lies far from 1, but fewer rounds do not show what slows the reference by some per cent."""
 LAUNCH_WIDTH, LAUNCH_PATIENCE = 0.03, 3.0
 """Launch-bound calls whose interval is wider than this when their time is spent get so many times of it: what a launch
 takes varies by a tenth from round to round on a host that others use too, whatever the rounds' length."""
@@ -87,7 +87,7 @@ call and beyond the noise of both, its time alone counts. A launch takes about a
 uses the device (H200, 7 us instead of 8); on a host without one it is so many milliseconds a round, because processes
 share its cores. What is left below is what a candidate that slows the reference can gain."""
 MORE_ALONE = 2
-"""So often as many rounds alone are added while the reference seems slowed and that may be noise."""
+"""So often are as many rounds alone added while the reference seems slowed and that may be noise."""
 MORE_LOOKS, LOOK_AGAIN_S = 3, 0.3
 """Where the reference seems slowed it is timed alone so many times more, after a pause each, and what is nearest to
 what it took beside the candidate counts: the speed of a core that a host shares out changes by half from one second to
@@ -117,8 +117,8 @@ SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
 three times the time for that."""
 MOST_SLACK, DEVIATIONS = 0.05, 3.0
-"""Of a single round that has to be by more than VALUES_SLACK, where rounds scatter as much: by so many times the median
-deviation of the rest, and no more than MOST_SLACK, so that nobody hides what depends on values in a scatter of his
+"""A single round looks worse where it is by more than VALUES_SLACK and, where rounds scatter, by so many times the
+median deviation of the rest: MOST_SLACK at most, or a candidate could hide what depends on values in a scatter of its
 own."""
 LAUNCH_BOUND_S = 1e-4
 """Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
