@@ -91,7 +91,13 @@ MUTANTS = (
     Mutant("a quick measurement that ends with its time may be uneven", "judge/timing.py",
            "return even and stated.high", "return stated.high", "tests/judge/test_timing.py"),
     Mutant("a core that was slower explains long calls too", "judge/timing.py",
-           "return core_slower(beside, alone) if launches else 1.0", "return core_slower(beside, alone)",
+           "* min(call_ms, LAUNCHING_S * 1e3) / call_ms", "", "tests/judge/test_timing.py"),
+    Mutant("a core excuses what makes a candidate faster", "judge/timing.py",
+           "factor = min(longer, max(excused, stated_of(mine, beside, hand_over_s, count)[0].value))",
+           "factor = excused", "tests/judge/test_timing.py"),
+    Mutant("of the last rounds all sorts count together", "judge/timing.py",
+           "mine, beside = mine.at(stated[-LAST_ROUNDS:]), beside.at(stated[-LAST_ROUNDS:])",
+           "mine, beside = mine.at(range(len(mine.round_s))[-8:]), beside.at(range(len(beside.round_s))[-8:])",
            "tests/judge/test_timing.py"),
     Mutant("what a candidate says of a loop is believed", "judge/worker_subject.py",
            "self._loop_s = answer.loop_s if self._loops else 0.0", "self._loop_s = answer.loop_s",
@@ -186,7 +192,7 @@ MUTANTS = (
            "            self._singles(self.singles, MORE_SINGLE_CALLS)", "            pass",
            "tests/judge/test_timing.py"),
     Mutant("a reference that seems slowed is looked at once", "judge/timing.py",
-           "if slowed.low <= (1 + allowed) * by_core(beside, alone):  # which noise explains\n", "if True:\n",
+           "if slowed.low <= 1 + allowed:  # which noise explains\n", "if True:\n",
            "tests/judge/test_timing.py"),
 )  # fmt: skip
 

@@ -20,7 +20,7 @@ import torch
 from harness import logs
 from harness.backends import BACKENDS
 from harness.catalog.hub import hub_environment, models_of
-from harness.errors import DeviceError, HarnessError, ProtocolError
+from harness.errors import DeviceError, HarnessError, ProtocolError, SandboxError
 from harness.formats import FORMATS
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
@@ -217,8 +217,12 @@ class JudgeProcess:
         self._see_off()
 
     def _see_off(self) -> None:
+        """Wait for what leaves. Where one does not end, no candidate had a hand in it, and nobody waits for it."""
         while self._leaving:
-            self._leaving.pop().close()
+            try:
+                self._leaving.pop().close()
+            except SandboxError as error:
+                _log.warning("a reference's worker did not end: %s", error)
 
     def _take_device(self) -> None:
         self._settle()
@@ -334,7 +338,7 @@ class JudgeProcess:
             )
             if isinstance(finding.verdict, Correct):
                 judgement = self._doubted(judgement, finding, known, job)
-            if self._is_one_of_many:  # nothing is timed any more
+            if self._is_one_of_many and not alone and finding.other_weights is None:  # nothing is timed any more
                 self._spares.prepare([self._policy(job), *self._wanted_next(job)])
             worker.kill()
             ended = worker.wait(5.0)

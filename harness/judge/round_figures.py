@@ -77,18 +77,11 @@ class Samples:
         """The same with every round so many seconds longer."""
         return replace(self, round_s=[seconds + more_s for seconds in self.round_s])
 
-    def last(self, rounds: int) -> "Samples":
-        """Those of the last rounds alone."""
-        return Samples(
-            self.round_s[-rounds:],
-            self.device_ms[-rounds:],
-            self.readings[-rounds:],
-            self.nominal[-rounds:],
-            self.kinds[-rounds:],
-            self.worked_s[-rounds:],
-            self.aside_s[-rounds:],
-            self.loop_s[-rounds:],
-        )
+    def at(self, rounds: Sequence[int]) -> "Samples":
+        """Those of some rounds alone. The device's state is told of as many of the last ones."""
+        columns = {one.name: getattr(self, one.name) for one in fields(self)}
+        some = {name: [column[at] for at in rounds] for name, column in columns.items() if len(column) > max(rounds)}
+        return Samples(**{**some, "readings": self.readings[-len(rounds) :]})
 
     def and_those_of(self, more: "Samples") -> "Samples":
         """The same with rounds that were taken later."""

@@ -120,6 +120,9 @@ MOST_SLACK, DEVIATIONS = 0.05, 3.0
 """A single round looks worse where it is by more than VALUES_SLACK and, where rounds scatter, by so many times the
 median deviation of the rest: MOST_SLACK at most, or a candidate could hide what depends on values in a scatter of its
 own."""
+LAUNCHING_S = 2e-5
+"""So much of a call a slower core may have made longer. That excuses no more than makes both sides equal: a candidate
+that the core does not slow gains by one that slows the reference."""
 LAUNCH_BOUND_S = 1e-4
 """Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
 
@@ -506,18 +509,28 @@ def beside_and_alone(
         alone, slowed, allowed = _nearest_alone(
             clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
         )
-    alone_ms = median(alone.call_ms(hand_over_s, count))
+    alone_ms, depends = median(alone.call_ms(hand_over_s, count)), False
     if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
-        mine, beside = mine.last(LAST_ROUNDS), beside.last(LAST_ROUNDS)
+        _, stated = stated_of(mine, beside, hand_over_s, count)
+        depends = len(stated) < len(mine.round_s)
+        mine, beside = mine.at(stated[-LAST_ROUNDS:]), beside.at(stated[-LAST_ROUNDS:])
         slowed = slowed_by(beside, alone, hand_over_s, count)
-    explained = by_core(beside, alone)
-    factor = slowed_beyond(slowed, allowed, beside, alone, by_core=explained)
-    beside = no_longer_than_alone(beside, alone, allowed, count, explained=explained * factor)
+    longer = slowed_beyond(slowed, allowed, beside, alone)
+    factor = longer
+    if longer > 1.0:
+        excused = slowed_beyond(slowed, allowed, beside, alone, by_core=by_core(beside, alone))
+        factor = min(longer, max(excused, stated_of(mine, beside, hand_over_s, count)[0].value))
+    beside = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
     unsure_s = spread([*before_s, *beyond_s])
     timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor, unsure_s=unsure_s)
-    found = {"reference_alone_ms": alone_ms, "mode": measured.timing.mode, "longer_ms": longer_s * 1e3}
+    found = {
+        "reference_alone_ms": alone_ms,
+        "mode": measured.timing.mode,
+        "longer_ms": longer_s * 1e3,
+        "depends_on_values": depends or timing.depends_on_values,
+    }
     return replace(measured, timing=timing.model_copy(update=found))
 
 
@@ -543,12 +556,12 @@ def _nearest_alone(
 
     slowed, allowed = held_against(alone)
     for _ in range(MORE_ALONE):
-        if not slowed.low <= (1 + allowed) * by_core(beside, alone) < slowed.value:
+        if not slowed.low <= 1 + allowed < slowed.value:
             break
         alone = alone.and_those_of(_rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick))
         slowed, allowed = held_against(alone)
     for _ in range(MORE_LOOKS):
-        if slowed.low <= (1 + allowed) * by_core(beside, alone):  # which noise explains
+        if slowed.low <= 1 + allowed:  # which noise explains
             break
         time.sleep(LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
@@ -559,11 +572,13 @@ def _nearest_alone(
 
 
 def by_core(beside: Samples, alone: Samples) -> float:
-    """By how much the reference's launches were slower beside a candidate because a core of the host was; 1 where its
-    calls are not bound by launches.
+    """By how much the reference's calls were slower beside a candidate at most because a core of the host was, by the
+    device's events: what of a call is launching is not known beyond LAUNCHING_S.
     """
-    launches = bool(alone.device_ms) and median(alone.device_ms) < LAUNCH_BOUND_S * 1e3
-    return core_slower(beside, alone) if launches else 1.0
+    if not alone.device_ms:
+        return 1.0
+    call_ms = median(alone.device_ms)
+    return 1.0 + (core_slower(beside, alone) - 1.0) * min(call_ms, LAUNCHING_S * 1e3) / call_ms
 
 
 def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:

@@ -1092,16 +1092,16 @@ def test_where_the_reference_seems_slowed_it_is_looked_at_again_for_a_host_that_
     assert measured.timing.rounds == len(measured.mine.round_s)
 
 
-def slowed_by_its_core(loop_s, call_device_ms=0.01):
+def slowed_by_its_core(loop_s, call_ms=0.01, candidate_ms=None):
     """How much a reference counts as slowed that took twice as long beside a candidate, as did a loop there or not."""
 
     def beside(candidate, reference):
-        candidate.call_s = reference.call_s = 2e-5
-        candidate.call_device_ms = reference.call_device_ms = 2 * call_device_ms
+        for subject, ms in ((candidate, candidate_ms or 2 * call_ms), (reference, 2 * call_ms)):
+            subject.call_s, subject.call_device_ms = ms / 1e3, ms
         reference.loop = loop_s
 
     def alone(candidate, reference):
-        reference.call_s, reference.call_device_ms, reference.loop = 1e-5, call_device_ms, 3e-4
+        reference.call_s, reference.call_device_ms, reference.loop = call_ms / 1e3, call_ms, 3e-4
 
     measured, _ = run(200, change=beside, alone=alone)
     return measured.timing.reference_slowed
@@ -1114,7 +1114,39 @@ def test_a_core_that_was_slower_explains_what_launches_took_longer():
 
 
 def test_a_core_explains_nothing_of_calls_that_are_long_on_the_device():
-    assert slowed_by_its_core(loop_s=6e-4, call_device_ms=1.0) == pytest.approx(2.0, rel=0.1)
+    assert slowed_by_its_core(loop_s=6e-4, call_ms=1.0) == pytest.approx(2.0, rel=0.1)
+    assert slowed_by_its_core(loop_s=6e-4, call_ms=0.08) == pytest.approx(2.0 / 1.25, rel=0.1)
+
+
+@pytest.mark.parametrize(("candidate_ms", "factor"), [(0.02, 1.0), (0.016, 1.25), (0.01, 2.0), (0.005, 2.0)])
+def test_a_core_excuses_no_more_than_makes_both_sides_equal(candidate_ms, factor):
+    """A candidate whose kernel takes as long on a slower core would gain by what slowed the reference."""
+    assert slowed_by_its_core(loop_s=6e-4, candidate_ms=candidate_ms) == pytest.approx(factor, rel=0.1)
+
+
+def test_of_the_last_rounds_those_count_that_tell_what_depends_on_values():
+    """A candidate that is slow on one kind alone, and slows the reference in all rounds."""
+    kinds = ("nominal", "signed", "wide", "huge") * 10
+    device = {"nominal": 0.012, "signed": 0.012, "wide": 0.012, "huge": 0.012}
+    mine = Samples(
+        [0.012 * (1.0 if kind == "huge" else 0.5) * 0.2 for kind in kinds],
+        [0.012] * len(kinds),
+        nominal=[kind == "nominal" for kind in kinds],
+        kinds=list(kinds),
+    )
+    theirs = replace(mine, round_s=[1.5 * 0.012 * 0.2 for _ in kinds], device_ms=[1.5 * device[kind] for kind in kinds])
+    alone = replace(theirs, round_s=[0.012 * 0.2 for _ in kinds], device_ms=[0.012 for _ in kinds])
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=200), subject=None) for _ in range(2)]
+    measured = timing.Measured(timing_of(mine, theirs, 0.0, 200, None), 0.0, mine, theirs)
+    assert measured.timing.depends_on_values
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(timing, "_rounds_alone", lambda *_, **__: alone)
+        patched.setattr(timing, "_longer_s", lambda *_: 0.0)
+        patched.setattr(timing, "LOOK_AGAIN_S", 0.0)
+        found = beside_and_alone(measured, sides[1], draw=None, kinds=("signed", "wide", "huge"), device=Quiet())
+    assert found.timing.speedup.value == pytest.approx(1.0, rel=0.05)
+    assert found.timing.rounds == timing.LAST_ROUNDS
+    assert found.timing.depends_on_values
 
 
 def test_a_loop_has_to_be_slower_beyond_the_noise():
