@@ -1389,7 +1389,8 @@ def test_neighbouring_rounds_of_both_sides_have_contents_of_one_kind():
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
     turns = _Turns(Chances(sides[0], 0, 0.003, ()), *sides, kinds, Plan(budget_s=1.5), tight=False)
-    for _ in range(len(kinds) - 1):
+    turns.empty_s, turns._chance = (0.0,), random.Random(0)
+    for _ in range(2 * len(kinds)):
         turns.block()
     assert turns.mine.kinds == turns.theirs.kinds
     pairs = list(zip(turns.mine.kinds[::2], turns.mine.kinds[1::2], strict=True))
