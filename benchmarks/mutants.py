@@ -82,7 +82,7 @@ MUTANTS = (
     Mutant("who scatters may be worse on a kind by as much", "judge/timing.py",
            "min(most, DEVIATIONS * scatter)", "DEVIATIONS * scatter", "tests/judge/test_timing.py"),
     Mutant("single calls end at eight whatever they tell", "judge/timing.py",
-           "or width_of_singles(singles) <= width", "or True", "tests/judge/test_timing.py"),
+           "or (width and width_of_singles(singles) <= width)", "or True", "tests/judge/test_timing.py"),
     Mutant("a sort of contents counts alone by one round", "judge/round_figures.py",
            "        few = min(len(better), len(worse)) < SORT_ROUNDS\n",
            "        few = not better or not worse\n", "tests/judge/test_timing.py"),

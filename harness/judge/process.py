@@ -126,7 +126,6 @@ class JudgeProcess:
             with suppress(OSError):
                 os.sched_setaffinity(0, os.sched_getaffinity(0) - {self._core})
         self._held: _Reference | None = None
-        self._leaving: list[_Reference] = []
         self._job, self._phase, self._asked_at = "", "", 0.0
         self._is_one_of_many = False
         self._waited_s = 0.0
@@ -211,21 +210,8 @@ class JudgeProcess:
             problem.title, source, device=self._device, precision=settings.precision, form=form
         ), workload
 
-    def _settle(self) -> None:
-        """Wait until no worker begins or ends: nothing of ours is at anything on the device then."""
-        self._spares.settle()
-        self._see_off()
-
-    def _see_off(self) -> None:
-        """Wait for what leaves. Where one does not end, no candidate had a hand in it, and nobody waits for it."""
-        while self._leaving:
-            try:
-                self._leaving.pop().close()
-            except SandboxError as error:
-                _log.warning("a reference's worker did not end: %s", error)
-
     def _take_device(self) -> None:
-        self._settle()
+        self._spares.settle()
         self._waited_s += self._lock.take(lambda holder: self._begin(waiting_for(self._name, holder)))
 
     def _judge_and_let_go(self, job: Job) -> Judgement:
@@ -293,7 +279,6 @@ class JudgeProcess:
         trimmed = self._hardware.free_bytes()
         self._spares.end()
         self._let_go_of_reference()
-        self._see_off()
         free = self._hardware.free_bytes()
         return (
             f"the judge's caches gave back {(trimmed - before) / 1e9:.1f} GB and the reference's worker and spare ones "
@@ -316,7 +301,6 @@ class JudgeProcess:
         if not emulated and settings.timing != "none":
             self._learn_rates(settings)
         started = time.monotonic()
-        self._see_off()
         free_bytes = self._hardware.free_bytes()
         with self._spares.take(self._policy(job)) as (worker, conversation):
             report = SandboxReport(layers=worker.layers, missing=worker.missing)
@@ -443,7 +427,7 @@ class JudgeProcess:
         known = self._audits.find(key)
         if known is None:
             self._begin("audit")
-            self._settle()
+            self._spares.settle()
             seconds = max(settings.timeout_s, _AUDIT_S)
             detail = f"problem {problem.title}: the reference did not answer within {seconds:g} s"
             with self._deadline(seconds, detail):
@@ -613,17 +597,19 @@ class JudgeProcess:
         self._hardware.trim()
 
     def _let_go_of_reference(self) -> None:
-        """Have the reference's worker end, which takes it a tenth of a second where it has a context of a GPU."""
-        if self._held is not None:
-            self._held.worker.kill()
-            self._leaving.append(self._held)
-            self._held = None
+        """End the reference's worker. Where that fails no candidate had a hand in it, and nobody waits for it."""
+        held, self._held = self._held, None
+        if held is not None:
+            try:
+                held.close()
+            except SandboxError as error:
+                _log.warning("a reference's worker did not end: %s", error)
 
     def _start_reference(
         self, problem: LoadedProblem, job: Job, form: BaselineName, key: tuple[str, ...]
     ) -> "_Reference":
         with ExitStack() as opening:
-            worker, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
+            _, conversation = opening.enter_context(self._spares.take(_unhurried(self._policy(job))))
             subject = self._subject(conversation, problem, job.settings, _COMPILE_MODES[form], loops=True)
             opening.callback(subject.close)
             try:
@@ -631,7 +617,7 @@ class JudgeProcess:
                 self._load(conversation, problem.source, problem.form.reference, job)
             except SubjectFailed as failed:
                 raise DeviceError(f"the reference's worker failed: {failed.detail}") from failed
-            return _Reference(key, worker, cast(Subject, _Blameless(subject)), opening.pop_all().close)
+            return _Reference(key, cast(Subject, _Blameless(subject)), opening.pop_all().close)
 
     def _relay_build(self, request: BuildRequest) -> Artifact | BuildFailure:
         self._tell(BuildWanted(request=request))
@@ -683,7 +669,6 @@ class _Reference:
     """A reference's worker, and for what it was started."""
 
     key: tuple[str, ...]
-    worker: Worker
     subject: Subject
     close: Callable[[], None]
 

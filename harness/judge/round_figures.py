@@ -249,8 +249,7 @@ def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samp
     """By how much the reference was slowed; 1 where noise, or a clock of the device that rose since, or a core of the
     host that was slower `by_core`, explains it.
     """
-    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
-    explained = clocks * by_core
+    explained = _clock_rose(beside, alone) * by_core
     return slowed.value / explained if slowed.low / explained > 1 + allowed else 1.0
 
 
@@ -266,11 +265,11 @@ def no_longer_than_alone(
     """
     if not beside.device_ms or not alone.device_ms:
         return beside
-    clocks = max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
     longest: dict[bool, float] = {}
     for ms, nominal in zip(alone.device_ms, alone.nominal, strict=True):
         longest[nominal] = max(ms, longest.get(nominal, 0.0))
-    most = {nominal: ms * (1 + allowed) * clocks * explained for nominal, ms in longest.items()}
+    explained *= (1 + allowed) * _clock_rose(beside, alone)
+    most = {nominal: ms * explained for nominal, ms in longest.items()}
     over_ms = [
         max(0.0, ms - most.get(nominal, math.inf)) for ms, nominal in zip(beside.device_ms, beside.nominal, strict=True)
     ]
@@ -281,11 +280,17 @@ def no_longer_than_alone(
     )
 
 
+def _clock_rose(beside: Samples, alone: Samples) -> float:
+    """By how much the device's clock is higher alone; 1 where it is not, or nothing told."""
+    return max(1.0, alone.mhz() / beside.mhz()) if beside.mhz() else 1.0
+
+
 def core_slower(beside: Samples, alone: Samples) -> float:
     """By how much longer a loop of the host took in the reference's process beside a candidate, if beyond the noise.
 
-    A host that shares its cores out changes their speed by half, and what launches take with it. No candidate can have
-    had a hand in it: it is stopped meanwhile, with all that it started.
+    A host that shares its cores out changes their speed by half, and what launches take with it. The candidate is
+    stopped meanwhile, with all that it started. Not covered: another one, which is imported meanwhile and goes to that
+    core of its own accord.
     """
     before, after = (list(filter(None, samples.loop_s)) for samples in (beside, alone))
     if not before or not after:

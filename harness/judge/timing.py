@@ -315,8 +315,8 @@ class _Turns:
         return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
 
     def _singles(self, singles: tuple[Samples, Samples], calls: int, *, width: float = 0.0) -> None:
-        """So many single calls of either side; no more than LONG_SINGLES where all of the candidate's are long, or
-        where they say the speed-up within a share of it, `width`.
+        """So many single calls of either side; no more than LONG_SINGLES where all of the candidate's are long, or,
+        where that is asked, once they say the speed-up within a share of it, `width`.
 
         ABBA: what is verified before a call moves it.
         """
@@ -324,7 +324,9 @@ class _Turns:
         both = list(zip((self._candidate, self._reference), singles, strict=True))
         for turn in range(calls // (2 * at_once)):
             are_few = 2 * at_once * turn < LONG_SINGLES
-            if not are_few and (min(singles[0].round_s) > LONG_CALL_S or width_of_singles(singles) <= width):
+            if not are_few and (
+                min(singles[0].round_s) > LONG_CALL_S or (width and width_of_singles(singles) <= width)
+            ):
                 return
             self._chance.shuffle(both)
             for side, samples in (*both, *reversed(both)):
@@ -362,8 +364,7 @@ class _Turns:
         the rest. The base kind where there are none.
         """
         suspect = self._suspect() if self._covers_all_kinds() else None
-        if suspect in self._others:
-            assert suspect is not None
+        if suspect is not None and suspect != self._base:
             return suspect
         if not self._bag:
             self._bag = self._chance.sample(self._others, len(self._others))
@@ -470,9 +471,7 @@ def _width(speedup: Interval) -> float:
 
 def width_of_singles(singles: tuple[Samples, Samples]) -> float:
     """How wide the interval of the speed-up by single calls is, as a share of it."""
-    theirs = singles[1]
-    usual_ms = median(theirs.device_ms) if theirs.device_ms else median(theirs.round_s) * 1e3
-    _, _, speedup = by_singles(singles, usual_ms)
+    _, _, speedup = by_singles(singles, math.inf)  # before there are rounds of several the device's events say
     return _width(speedup)
 
 

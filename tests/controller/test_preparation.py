@@ -3,6 +3,8 @@
 import os
 from hashlib import sha256
 
+import pytest
+
 from harness.controller.preparation import prepare
 from harness.controller.session import open_session
 from harness.library import load_problem
@@ -25,7 +27,7 @@ def test_an_import_runs_where_the_thread_may_that_asks_for_it() -> None:
                 "cpu",
                 entry="ModelNew",
                 zygote=session.zygote,
-                build=lambda request: (_ for _ in ()).throw(AssertionError(request)),
+                build=lambda request: pytest.fail(f"built {request}"),
                 settings=Settings(),
             )
         finally:

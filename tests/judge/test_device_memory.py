@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from harness.catalog import text_problem
-from harness.errors import DeviceError
+from harness.errors import DeviceError, SandboxError
 from harness.judge.failure import SubjectFailed
 from harness.judge.jobs import Check, Judgement
 from harness.judge.process import JudgeProcess, _Sparing
@@ -32,10 +32,7 @@ def process(monkeypatch):
         judge_process = JudgeProcess.__new__(JudgeProcess)
         judge_process._hardware = SimpleNamespace(free_bytes=lambda: free[0], trim=lambda: give(2e9))
         judge_process._spares = SimpleNamespace(end=lambda: give(1e9))
-        judge_process._leaving = []
-        judge_process._held = SimpleNamespace(
-            worker=SimpleNamespace(kill=lambda: None), close=lambda: (give(40e9), closed.append(True))
-        )
+        judge_process._held = SimpleNamespace(close=lambda: (give(40e9), closed.append(True)))
         left, tries = list(answers), []
 
         def judge_once(job, *, alone=False):
@@ -129,3 +126,13 @@ def test_what_a_worker_fails_at_before_a_candidate_is_there_is_ours_but_for_memo
     judge_process = JudgeProcess.__new__(JudgeProcess)
     with pytest.raises(raised, match="no context"):
         judge_process._expect_ready(SimpleNamespace(expect_ready=expect_ready))
+
+
+def test_a_reference_s_worker_that_does_not_end_is_no_fault_of_the_next_job():
+    def close():
+        raise SandboxError("it did not end")
+
+    judge_process = JudgeProcess.__new__(JudgeProcess)
+    judge_process._held = SimpleNamespace(close=close)
+    judge_process._let_go_of_reference()
+    assert judge_process._held is None
