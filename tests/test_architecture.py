@@ -38,7 +38,9 @@ def _names(cell: str) -> list[str]:
 def imported(path: Path) -> Iterator[str]:
     """The rooms that a file imports, wherever in it it does so. The package's own face is open to all."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        if isinstance(node, ast.ImportFrom) and node.module == "harness" and not node.level:
+            modules = [f"harness.{alias.name}" for alias in node.names if alias.name in ROOMS]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules = [node.module]
         elif isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]

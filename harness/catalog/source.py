@@ -1,8 +1,8 @@
 """Reading the Python of a problem. It is parsed, never run."""
 
 import ast
-import warnings
 
+from harness import syntax
 from harness.errors import ProblemError
 from harness.schema import Problem
 
@@ -13,9 +13,7 @@ _MOST_DEPTH = 200
 def parse(problem: Problem) -> ast.Module:
     """The syntax tree of a problem. Raises ProblemError for a source that is not Python, or is nested too deeply."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(problem.source)
+        tree = syntax.parse(problem.source)
     except SyntaxError as error:
         line = f" on line {error.lineno}" if error.lineno else ""
         raise ProblemError(f"The problem {problem.title} is not valid Python{line}: {error.msg}.") from error

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
+from harness import syntax
 from harness.compile.printed import lines_of
 from harness.schema import BuildRequest
 
@@ -54,7 +55,7 @@ def _literals(candidate_source: str) -> tuple[str, list[int], list[ast.Constant]
     None where it cannot be parsed.
     """
     try:
-        tree = ast.parse(candidate_source)
+        tree = syntax.parse(candidate_source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "", [], []
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]

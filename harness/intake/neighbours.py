@@ -11,12 +11,12 @@ import contextlib
 import io
 import os
 import re
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from harness import syntax
 from harness.errors import InputError
 
 SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hxx", ".inl", ".inc")
@@ -96,9 +96,7 @@ def with_neighbours(text: str, folder: Path) -> str:
     Raises InputError where they are too large or cannot be read.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     found = _found(tree, folder)

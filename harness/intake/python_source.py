@@ -1,16 +1,13 @@
 """Reading Python of unknown origin: parse it without ever raising, and say what a module defines."""
 
 import ast
-import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness import syntax
+
 MAX_SOURCE = 1 << 20
 """Longest source, in characters, that is parsed: 30 times the longest kernel that we have seen a model write."""
-
-# `warnings.catch_warnings` swaps the process-wide filters; two threads that interleave would leave them swapped.
-_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -24,15 +21,12 @@ class Unparsable:
 def parse(source: str) -> ast.Module | Unparsable:
     """Parse `source`, turning every way in which that can fail into data.
 
-    Warnings of the compiler (an invalid escape in a CUDA string) are dropped. Source longer than `MAX_SOURCE` is
-    refused unread.
+    Source longer than `MAX_SOURCE` is refused unread.
     """
     if len(source) > MAX_SOURCE:
         return Unparsable(f"{len(source):,} characters are too long; at most {MAX_SOURCE:,} are read")
     try:
-        with _PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
+        return syntax.parse(source)
     except SyntaxError as error:
         return Unparsable(error.msg or "invalid syntax", error.lineno or None)
     except ValueError as error:  # null bytes before 3.12, lone surrogates

@@ -154,8 +154,12 @@ def test_the_processes_that_judge_do_not_get_the_token(standing: Server) -> None
         judge(RIGHT, "19_ReLU", url=standing.url)
     assert standing.process is not None
     below = descendants(standing.process.pid)
-    assert len(below) >= 2
-    assert [pid for pid in below if standing.token.encode() in Path(f"/proc/{pid}/environ").read_bytes()] == []
+    read = 0
+    for pid in below:
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # a worker may be ending
+            assert standing.token.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+            read += 1
+    assert read >= 2
 
 
 def test_connections_that_say_nothing_take_no_descriptor_from_what_judges(standing: Server) -> None:
