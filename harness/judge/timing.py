@@ -37,6 +37,7 @@ from harness.judge.round_figures import (
     Samples,
     by_singles,
     core_slower,
+    may_be_uneven,
     no_longer_than_alone,
     slowed_beyond,
     slowed_by,
@@ -455,7 +456,7 @@ class _Turns:
         )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
-        covered = self._suspect() is None and self._covers_all_kinds()
+        covered = self._suspect() is None and self._covers_all_kinds() and not may_be_uneven(self.mine, self.theirs)
         spent = taken_s >= self._plan.budget_s * patience and self._may_end()
         return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
 
@@ -504,12 +505,18 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        mine, beside = with_chores(measured.mine, measured.theirs).and_each(longer_s), measured.theirs
+        beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(
             clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
         )
+    is_short = timing.reference_ms < LAUNCH_BOUND_S * 1e3
+    even = beside
+    if not is_short:  # of which a host that changes makes as many rounds longer
+        longer = slowed_beyond(slowed, allowed, beside, alone)
+        even = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
+    mine = with_chores(measured.mine, even).and_each(longer_s)
     alone_ms, depends = median(alone.call_ms(hand_over_s, count)), False
-    if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
+    if slowed.value > 1 + allowed and (not alone.device_ms or is_short):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
         _, stated = stated_of(mine, beside, hand_over_s, count)
         depends = len(stated) < len(mine.round_s)
