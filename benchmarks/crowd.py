@@ -7,7 +7,8 @@ Half are correct, in sizes of 5 us to 20 ms a call on a GPU (small ones on a CPU
 compile, in the shares that 47 model-written ones had, 3% hang, and the rest crash, take memory or flood their output.
 No two are equal. `--before` builds those that do not compile once more by stock, which is what all of them took.
 The slim library, which is compiled once for a torch, is taken from the user's cache; nothing else is.
-`--limit-s` ends the batch after so many seconds: the rate is that of what was judged by then.
+`--limit-s` ends the batch after so many seconds: the rate is that of what was judged by then. `told_s` is when the last
+verdict was told: the batch ends once stock was asked about its sample, a minute after the last of that.
 CPU seconds are those of every process of the batch together; by outcome there are the seconds of the phases alone, and
 device seconds are those in which a device was held: load, check, time, alone, trace.
 """
@@ -28,7 +29,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -202,14 +203,23 @@ def slim_library(cache: Path) -> None:
         shutil.copytree(tools, cache / "tools", ignore=shutil.ignore_patterns("names-*"))
 
 
-def batch(folder: Path, run: str, more: list[str], limit_s: float | None) -> tuple[float, float, list[dict[str, Any]]]:
-    """Seconds and CPU seconds of one `harness batch` with a cache of its own folder, and the records that it made: the
+class Batch(NamedTuple):
+    """One `harness batch`: its seconds, those until the last verdict was told and its CPU seconds, and its records: the
     last of each submission, as one that stock was asked about is recorded once more.
     """
+
+    seconds: float
+    told_s: float
+    cpu_s: float
+    records: list[dict[str, Any]]
+
+
+def batch(folder: Path, run: str, more: list[str], limit_s: float | None) -> Batch:
+    """A batch with a cache of its own folder."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
     command = [sys.executable, "-m", "harness", "batch", str(folder / "submissions"), "--run", str(folder / run)]
     command += ["--problems", str(folder / "problems"), *more]
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before, started, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), time.time()
     process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
         process.wait(limit_s)
@@ -219,9 +229,11 @@ def batch(folder: Path, run: str, more: list[str], limit_s: float | None) -> tup
     seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     file = folder / run / "records.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    last = {record["submission"]["path"]: record for record in map(json.loads, lines)}
-    return seconds, cpu_s, list(last.values())
+    records = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    first = {record["submission"]["path"]: record for record in reversed(records)}
+    last = {record["submission"]["path"]: record for record in records}
+    told = max((datetime.fromisoformat(record["judged_at"]).timestamp() for record in first.values()), default=began)
+    return Batch(seconds, told - began, cpu_s, list(last.values()))
 
 
 def by_outcome(records: list[dict[str, Any]], meant: dict[str, str]) -> dict[str, Any]:
@@ -277,7 +289,7 @@ def main() -> int:
         more = ["--device", options.device, "--timing", options.timing]
         if options.device == "cpu":  # a machine without a GPU may be a small one, and emulated calls have no deadline
             more += ["--memory", "2", "--timeout", "10"]
-        seconds, cpu_s, records = batch(folder, "crowd", more, options.limit_s)
+        seconds, told_s, cpu_s, records = batch(folder, "crowd", more, options.limit_s)
         unlike = {
             record["submission"]["path"]: [meant[Path(record["submission"]["path"]).name], record["verdict"]["kind"]]
             for record in records
@@ -293,6 +305,8 @@ def main() -> int:
             "judged": len(records),
             "seconds": seconds,
             "per_hour": 3600 * len(records) / seconds,
+            "told_s": told_s,
+            "told_per_hour": 3600 * len(records) / max(told_s, 1.0),
             "cpu_s": cpu_s,
             "unlike": unlike,
             "by_outcome": by_outcome(records, meant),
@@ -301,8 +315,8 @@ def main() -> int:
             for file, member in meant.items():
                 if not member.startswith("uncompiled"):
                     (folder / "submissions" / file).unlink()
-            stock_s, stock_cpu_s, by_stock = batch(folder, "before", [*more, "--toolchain", "stock"], options.limit_s)
-            result["before"] = {"judged": len(by_stock), "seconds": stock_s, "cpu_s": stock_cpu_s}
+            by_stock = batch(folder, "before", [*more, "--toolchain", "stock"], options.limit_s)
+            result["before"] = {"judged": len(by_stock.records), "seconds": by_stock.seconds, "cpu_s": by_stock.cpu_s}
     if options.output:
         options.output.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
