@@ -37,6 +37,12 @@ round of the measurement it does not see: a host that takes cores away for milli
 MOST_UNSEEN, MOST_UNSEEN_ON_HOST = 0.2, 1.0
 """What counts though it may have been one round: what makes rounds longer on average by so much of one. On H200s the
 largest of 360 honest measurements, most of 8 to 18 rounds, was 0.18 (November 2026)."""
+LAUNCH_BOUND_S = 1e-4
+"""Calls that are shorter may be launching for the most part: some ten launches. They are timed one at a time as well:
+there a launch costs what matters to a user."""
+HAND_OVER_DRIFT_S, OUTLIER = 3e-4, 3.0
+"""What a round costs beyond its calls drifts by so much from one second to the next (H200, November 2026). Beside a
+candidate no round of the reference counts with more than what most did and so many of their median deviations."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 CLOCK_DRIFT = 0.02
@@ -271,32 +277,62 @@ def no_longer_than_alone(
     beside: Samples, alone: Samples, allowed: float, count: int, *, explained: float = 1.0
 ) -> Samples:
     """Rounds of so many calls of the reference beside a candidate, none longer by the device's events than the longest
-    alone of its sort of contents and what is `allowed` besides.
+    alone of its contents and what is `allowed` besides, nor beyond them than those alone and most of those beside.
 
-    Half of the rounds of one sort may be slowed without moving a median, and then hide that a candidate is slower on
+    Fewer than half of the rounds may be slowed without moving a median, and then hide that a candidate is slower on
     them. A clock of the device that rose since is allowed for, and all else by which they were longer that is
-    `explained`. On a host as they are.
+    `explained`, or a core of the host by that round's own loop. Contents are of one kind, of calls that are launching
+    of one sort: a kind may have had one round alone, and launches vary. On a host as they are.
     """
     if not beside.device_ms or not alone.device_ms:
         return beside
-    longest: dict[bool, float] = {}
-    for ms, nominal in zip(alone.device_ms, alone.nominal, strict=True):
-        longest[nominal] = max(ms, longest.get(nominal, 0.0))
-    explained *= (1 + allowed) * _clock_rose(beside, alone)
-    most = {nominal: ms * explained for nominal, ms in longest.items()}
-    over_ms = [
-        max(0.0, ms - most.get(nominal, math.inf)) for ms, nominal in zip(beside.device_ms, beside.nominal, strict=True)
+    are_launching = median(alone.device_ms) < LAUNCH_BOUND_S * 1e3
+    whose = ("nominal", "kinds")[not are_launching]
+    of_alone: dict[object, list[float]] = {}
+    for ms, of in zip(alone.device_ms, getattr(alone, whose), strict=True):
+        of_alone.setdefault(of, []).append(ms)
+    varies = max(max(each) / median(each) for each in of_alone.values())
+    longest = {of: max(each) if are_launching else median(each) * varies for of, each in of_alone.items()}
+    factor = (1 + allowed) * _clock_rose(beside, alone)
+    slower = [factor * max(explained, by_core) for by_core in _by_core_of_each(beside, alone)]
+    within_ms = [
+        min(ms, longest.get(of, math.inf) * most)
+        for ms, of, most in zip(beside.device_ms, getattr(beside, whose), slower, strict=True)
+    ]
+    most_s = _most_beyond_events_s(beside, alone, count)
+    over_s = [
+        seconds - ms * count / 1e3 - min(beyond_s, most_s)
+        for seconds, ms, beyond_s in zip(beside.round_s, within_ms, beside.beyond_events_s(count), strict=True)
     ]
 
     def without_it(rounds_s: list[float]) -> list[float]:
-        return [seconds - ms * count / 1e3 for seconds, ms in zip(rounds_s, over_ms, strict=True)]
+        return [seconds - longer_s for seconds, longer_s in zip(rounds_s, over_s, strict=True)]
 
     return replace(
         beside,
         round_s=without_it(beside.round_s),
         worked_s=without_it(beside.worked_s) if beside.worked_s else [],
-        device_ms=[ms - over for ms, over in zip(beside.device_ms, over_ms, strict=True)],
+        device_ms=within_ms,
     )
+
+
+def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:
+    """The most that a round of the reference took beyond the device's events of its own accord: what the longest alone
+    did, and what the host drifts by, but no more than what sets rounds beside apart.
+    """
+    beyond_s = beside.beyond_events_s(count)
+    usual_s = median(beyond_s)
+    scatter_s = median([abs(seconds - usual_s) for seconds in beyond_s])
+    return min(max(alone.beyond_events_s(count)) + HAND_OVER_DRIFT_S, usual_s + OUTLIER * scatter_s)
+
+
+def _by_core_of_each(beside: Samples, alone: Samples) -> list[float]:
+    """By how much each round may have been longer because a core of the host was, by the loop that followed it."""
+    usual_s, call_ms = median(list(filter(None, alone.loop_s)) or [0.0]), median(alone.device_ms)
+    share = min(call_ms, LAUNCH_BOUND_S * 1e3) / call_ms
+    if not usual_s or not beside.loop_s:
+        return [1.0] * len(beside.round_s)
+    return [1.0 + max(0.0, loop_s / usual_s - 1.0) * share for loop_s in beside.loop_s]
 
 
 def _clock_rose(beside: Samples, alone: Samples) -> float:

@@ -26,6 +26,11 @@ def median(values: Samples) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def percentile(values: Samples, at: float) -> float:
+    """The percentile of at least one value."""
+    return float(np.percentile(np.asarray(values), at))
+
+
 def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interval:
     """The ratio of the medians of samples that were taken at different times, with its 95% bootstrap interval."""
     generator = np.random.default_rng(seed)

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 
 from harness.judge.round_figures import (
     KIND_ROUNDS,
+    LAUNCH_BOUND_S,
     VALUES_SLACK,
     Samples,
     by_singles,
@@ -46,7 +47,7 @@ from harness.judge.round_figures import (
     with_chores,
 )
 from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
-from harness.judge.statistics import FEW_RESAMPLES, median, spread
+from harness.judge.statistics import FEW_RESAMPLES, median, percentile, spread
 from harness.schema.record import Interval, Timing, TraceWhen
 
 ROUND_S, BOTH_ROUNDS_S = 4e-3, 16e-3
@@ -121,11 +122,12 @@ MOST_SLACK, DEVIATIONS = 0.05, 3.0
 """A single round looks worse where it is by more than VALUES_SLACK and, where rounds scatter, by so many times the
 median deviation of the rest: MOST_SLACK at most, or a candidate could hide what depends on values in a scatter of its
 own."""
+FAST_END = 20
+"""The percentile of the reference's rounds that those of a kind are held against while it is asked whether a candidate
+looks worse there."""
 LAUNCHING_S = 2e-5
 """So much of a call a slower core may have made longer. That excuses no more than makes both sides equal: a candidate
 that the core does not slow gains by one that slows the reference."""
-LAUNCH_BOUND_S = 1e-4
-"""Calls shorter than this are timed one at a time as well: there a launch costs what matters to a user."""
 
 
 @dataclass(frozen=True)
@@ -382,6 +384,9 @@ class _Turns:
             return None
         hand_over_s = self.hand_over_s()
         mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in (self.mine, self.theirs))
+        if self.theirs.device_ms:  # rounds of the reference that a candidate slows would hide that it is slower there
+            most = percentile(theirs, FAST_END) * (1 + VALUES_SLACK)
+            theirs = [min(ms, most) for ms in theirs]
         ratios: dict[str, list[float]] = {}
         for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
             ratios.setdefault(kind, []).append(above / below)
@@ -461,9 +466,12 @@ class _Turns:
         return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
 
     def _may_end(self) -> bool:
-        """Whether each kind was timed, or most rounds took their time: in few, or between them, a side may sleep."""
+        """Whether each kind was timed and none looks worse, or most rounds took their time: in few, or between them, a
+        side may sleep.
+        """
         usual_s = median(self.mine.round_s) + median(self.theirs.round_s)
-        return self._covers_all_kinds() or usual_s * len(self.mine.round_s) >= self._plan.budget_s
+        is_even = self._covers_all_kinds() and self._suspect() is None
+        return is_even or usual_s * len(self.mine.round_s) >= self._plan.budget_s
 
 
 def _width(speedup: Interval) -> float:
@@ -509,23 +517,19 @@ def beside_and_alone(
         alone, slowed, allowed = _nearest_alone(
             clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
         )
-    is_short = timing.reference_ms < LAUNCH_BOUND_S * 1e3
-    even = beside
-    if not is_short:  # of which a host that changes makes as many rounds longer
-        longer = slowed_beyond(slowed, allowed, beside, alone)
-        even = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
-    mine = with_chores(measured.mine, even).and_each(longer_s)
+    held = no_longer_than_alone(beside, alone, allowed, count)
+    mine = with_chores(measured.mine, held).and_each(longer_s)
     alone_ms, depends = median(alone.call_ms(hand_over_s, count)), False
-    if slowed.value > 1 + allowed and (not alone.device_ms or is_short):
+    if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.
-        _, stated = stated_of(mine, beside, hand_over_s, count)
+        _, stated = stated_of(mine, held, hand_over_s, count)
         depends = len(stated) < len(mine.round_s)
         mine, beside = mine.at(stated[-LAST_ROUNDS:]), beside.at(stated[-LAST_ROUNDS:])
         slowed = slowed_by(beside, alone, hand_over_s, count)
     longer = slowed_beyond(slowed, allowed, beside, alone)
     factor = longer
     if longer > 1.0:
-        excused = slowed_beyond(slowed, allowed, beside, alone, by_core=by_core(beside, alone))
+        excused = slowed_beyond(slowed, allowed, beside, alone, by_core=by_core(beside, alone, quick=quick))
         factor = min(longer, max(excused, stated_of(mine, beside, hand_over_s, count)[0].value))
     beside = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
@@ -577,14 +581,15 @@ def _nearest_alone(
     return alone, slowed, allowed
 
 
-def by_core(beside: Samples, alone: Samples) -> float:
+def by_core(beside: Samples, alone: Samples, *, quick: bool = False) -> float:
     """By how much the reference's calls were slower beside a candidate at most because a core of the host was, by the
-    device's events: what of a call is launching is not known beyond LAUNCHING_S.
+    device's events: what of a call is launching is not known beyond LAUNCHING_S. A quick measurement, which lies in one
+    second of the host, takes all of a call below LAUNCH_BOUND_S for it.
     """
     if not alone.device_ms:
         return 1.0
-    call_ms = median(alone.device_ms)
-    return 1.0 + (core_slower(beside, alone) - 1.0) * min(call_ms, LAUNCHING_S * 1e3) / call_ms
+    call_ms, launching_s = median(alone.device_ms), LAUNCH_BOUND_S if quick else LAUNCHING_S
+    return 1.0 + (core_slower(beside, alone) - 1.0) * min(call_ms, launching_s * 1e3) / call_ms
 
 
 def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:
