@@ -115,12 +115,24 @@ def _longer_besides(mine: Samples, theirs: Samples) -> float:
     return max(0.0, in_most(mine.aside_s, theirs.aside_s), on_average(mine.aside_s, theirs.aside_s))
 
 
-def _uneven(mine: Samples, theirs: Samples) -> float:
-    """Seconds that a round of the candidate is more work on average than in most, beyond what one of the reference is.
+def _uneven(mine: Samples, theirs: Samples, stated: Sequence[int]) -> float:
+    """Seconds that a round of the candidate is more work on average than in most, beyond what one of the reference is:
+    than in most of its kind, or among those that are stated, whatever their kinds, the larger.
 
-    What is done in few rounds for many, as clearing memory is, moves no median. 0 where that is surely no more than
-    ASIDE of a round, or may have been one round and is no more than MOST_UNSEEN.
+    What is done in few rounds for many, as clearing memory is, moves no median; but where it is done in half of the
+    rounds of one kind it moves the median of that.
     """
+    return max(_uneven_by_kind(mine, theirs), _uneven_by_kind(*_together(mine, theirs, stated)))
+
+
+def _together(mine: Samples, theirs: Samples, rounds: Sequence[int]) -> tuple[Samples, Samples]:
+    """Those of some rounds, as if they were of one kind."""
+    kinds = [""] * len(rounds)
+    return replace(mine.at(rounds), kinds=kinds), replace(theirs.at(rounds), kinds=kinds)
+
+
+def _uneven_by_kind(mine: Samples, theirs: Samples) -> float:
+    """0 where it is no more than ASIDE of a round, or may have been one round and is no more than MOST_UNSEEN."""
     above, usual = _above_most_of_both(mine, theirs)
     on_average_s = fmean(above) - fmean(usual)
     if on_average_s <= ASIDE * median(mine.round_s):
@@ -131,10 +143,14 @@ def _uneven(mine: Samples, theirs: Samples) -> float:
     return on_average_s if at_least_s > ASIDE * median(mine.round_s) else 0.0
 
 
-def may_be_uneven(mine: Samples, theirs: Samples) -> bool:
+def may_be_uneven(mine: Samples, theirs: Samples, stated: Sequence[int]) -> bool:
     """Whether so much was done in one round, or may have been, that more rounds are to tell how much it is in all."""
-    above, usual = _above_most_of_both(mine, theirs)
-    return fmean(above) - fmean(usual) > ASIDE * median(mine.round_s) and not _uneven(mine, theirs)
+
+    def is_open(mine: Samples, theirs: Samples) -> bool:
+        above, usual = _above_most_of_both(mine, theirs)
+        return fmean(above) - fmean(usual) > ASIDE * median(mine.round_s) and not _uneven_by_kind(mine, theirs)
+
+    return is_open(mine, theirs) or is_open(*_together(mine, theirs, stated))
 
 
 def _above_most_of_both(mine: Samples, theirs: Samples) -> tuple[list[float], list[float]]:
@@ -155,9 +171,12 @@ def _above_most(samples: Samples) -> list[float]:
     return [seconds - usual[kind] for kind, seconds in worked]
 
 
-def with_chores(mine: Samples, theirs: Samples) -> Samples:
-    """The candidate's rounds, each with its share of what it worked besides them and in few of them for the others."""
-    more_s = _aside(mine, theirs) + _uneven(mine, theirs)
+def with_chores(mine: Samples, theirs: Samples, stated: Sequence[int]) -> Samples:
+    """The candidate's rounds, each with its share of what it worked besides them and in few of them for the others.
+
+    `stated`: the rounds that the speed-up is taken from.
+    """
+    more_s = _aside(mine, theirs) + _uneven(mine, theirs, stated)
     return replace(mine.and_each(more_s), worked_s=[], aside_s=[])
 
 
@@ -212,7 +231,9 @@ def timing_of(
     is busy with others, they say what its call takes. What the candidate works longer than the reference around its
     rounds counts with them, and so does what it works in few of them.
     """
-    mine = with_chores(mine, theirs)
+    if mine.worked_s:
+        _, stated = stated_of(mine, theirs, hand_over_s, count, resamples=resamples)
+        mine = with_chores(mine, theirs, stated)
     _, rounds = stated_of(mine, theirs, hand_over_s, count, resamples=resamples)
     mine_ms = [mine.call_ms(hand_over_s, count)[at] for at in rounds]
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]

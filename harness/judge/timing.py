@@ -452,7 +452,7 @@ class _Turns:
         if rounds < MIN_ROUNDS:
             return False
         hand_over_s = self.hand_over_s()
-        speedup, _ = stated_of(self.mine, self.theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
+        speedup, stated = stated_of(self.mine, self.theirs, hand_over_s, self.count, resamples=FEW_RESAMPLES)
         width = _width(speedup)
         short = (
             self._plan.singles
@@ -461,9 +461,10 @@ class _Turns:
         )
         much_worse = self._suspect(MUCH_WORSE) is not None
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
-        covered = self._suspect() is None and self._covers_all_kinds() and not may_be_uneven(self.mine, self.theirs)
+        covered = self._suspect() is None and self._covers_all_kinds()
         spent = taken_s >= self._plan.budget_s * patience and self._may_end()
-        return (covered and width <= INTERVAL_WIDTH) or spent or rounds >= MAX_ROUNDS
+        told = covered and width <= INTERVAL_WIDTH and not may_be_uneven(self.mine, self.theirs, stated)
+        return told or spent or rounds >= MAX_ROUNDS
 
     def _may_end(self) -> bool:
         """Whether each kind was timed and none looks worse, or most rounds took their time: in few, or between them, a
@@ -518,7 +519,8 @@ def beside_and_alone(
             clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
         )
     held = no_longer_than_alone(beside, alone, allowed, count)
-    mine = with_chores(measured.mine, held).and_each(longer_s)
+    _, stated = stated_of(measured.mine, held, hand_over_s, count)
+    mine = with_chores(measured.mine, held, stated).and_each(longer_s)
     alone_ms, depends = median(alone.call_ms(hand_over_s, count)), False
     if slowed.value > 1 + allowed and (not alone.device_ms or timing.reference_ms < LAUNCH_BOUND_S * 1e3):
         # What launching takes changes with the host from one second to the next: only rounds just before can tell.

@@ -805,8 +805,20 @@ def with_one_long_round(usual_s, of_it):
 def test_what_is_worked_in_one_round_for_all_counts_once_it_is_too_much_of_one(of_it, on_a_device, counts):
     steady = Samples([1e-2] * 10, kinds=["nominal"] * 10, worked_s=[1e-2] * 10)
     chores = replace(with_one_long_round(1e-3, of_it), device_ms=[1.0] * 10 if on_a_device else [])
-    assert with_chores(chores, steady).round_s[0] == pytest.approx(1e-3 * (1 + of_it * counts))
-    assert may_be_uneven(chores, steady) is not counts
+    assert with_chores(chores, steady, range(len(steady.round_s))).round_s[0] == pytest.approx(
+        1e-3 * (1 + of_it * counts)
+    )
+    assert may_be_uneven(chores, steady, range(len(steady.round_s))) is not counts
+
+
+def test_what_is_worked_in_half_of_the_rounds_of_a_kind_counts_though_that_is_no_more_than_its_median():
+    kinds = ["nominal", "huge"] * 10
+    steady = Samples([1e-2] * 20, kinds=kinds, worked_s=[1e-2] * 20)
+    worked_s = [2e-3, 1e-3, 1e-3, 1e-3] * 5
+    chores = Samples(worked_s, kinds=kinds, worked_s=worked_s, device_ms=[1.0] * 20)
+    assert with_chores(chores, steady, range(20)).round_s[1] == pytest.approx(1.25e-3)
+    on_its_own_kind = replace(chores, worked_s=[2e-3, 1e-3] * 10)  # which is stated then, and no chore
+    assert with_chores(on_its_own_kind, steady, range(0, 20, 2)).round_s == chores.round_s
 
 
 @pytest.mark.parametrize("device_ms", [[], [1.0] * 20])
@@ -814,8 +826,8 @@ def test_what_is_surely_worked_in_few_rounds_counts_whole_however_little_it_is(d
     steady = Samples([1e-2] * 20, kinds=["nominal"] * 20, worked_s=[1e-2] * 20)
     worked_s = [1.4e-3, *[1e-3] * 2] * 6 + [1e-3] * 2
     chores = Samples(worked_s, kinds=["nominal"] * 20, worked_s=worked_s, device_ms=device_ms)
-    assert with_chores(chores, steady).round_s[1] == pytest.approx(1.12e-3)
-    assert not may_be_uneven(chores, steady)
+    assert with_chores(chores, steady, range(len(steady.round_s))).round_s[1] == pytest.approx(1.12e-3)
+    assert not may_be_uneven(chores, steady, range(len(steady.round_s)))
 
 
 def test_what_may_be_one_long_round_is_told_by_more_rounds():
@@ -845,8 +857,8 @@ def test_of_rounds_that_were_waiting_for_a_core_what_was_work_counts():
     waited = Samples([1e-2, 1e-3, 1e-3, 1e-2, 1e-3], kinds=["nominal"] * 5, worked_s=[1e-3] * 5)
     worked = replace(waited, worked_s=waited.round_s)
     steady = Samples([1e-2] * 5, kinds=["nominal"] * 5, worked_s=[1e-2] * 5)
-    assert with_chores(waited, steady).round_s == waited.round_s
-    assert with_chores(worked, steady).round_s[1] > 2e-3
+    assert with_chores(waited, steady, range(len(steady.round_s))).round_s == waited.round_s
+    assert with_chores(worked, steady, range(len(steady.round_s))).round_s[1] > 2e-3
 
 
 DEVICE_MS = (4e-2, 4e-2)
