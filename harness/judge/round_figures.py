@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
+from typing import TypeVar
 
 from harness.backends.reading import Reading
 from harness.judge.statistics import (
@@ -49,6 +50,8 @@ CLOCK_DRIFT = 0.02
 """How far the clocks of the two sides' rounds may lie apart before the measurement counts as disturbed."""
 HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 """Reasons for a lowered clock that come from outside of what is measured. A power cap comes from the load itself."""
+
+_Key = TypeVar("_Key")
 
 
 @dataclass
@@ -302,23 +305,15 @@ def no_longer_than_alone(
 
     Fewer than half of the rounds may be slowed without moving a median, and then hide that a candidate is slower on
     them. A clock of the device that rose since is allowed for, and all else by which they were longer that is
-    `explained`, or a core of the host by that round's own loop. Contents are of one kind, of calls that are launching
-    of one sort: a kind may have had one round alone, and launches vary. On a host as they are.
+    `explained`, or a core of the host by that round's own loop. On a host as they are.
     """
     if not beside.device_ms or not alone.device_ms:
         return beside
-    are_launching = median(alone.device_ms) < LAUNCH_BOUND_S * 1e3
-    whose = ("nominal", "kinds")[not are_launching]
-    of_alone: dict[object, list[float]] = {}
-    for ms, of in zip(alone.device_ms, getattr(alone, whose), strict=True):
-        of_alone.setdefault(of, []).append(ms)
-    varies = max(max(each) / median(each) for each in of_alone.values())
-    longest = {of: max(each) if are_launching else median(each) * varies for of, each in of_alone.items()}
+    longest_ms = _longest_alone_ms(beside, alone)
     factor = (1 + allowed) * _clock_rose(beside, alone)
-    slower = [factor * max(explained, by_core) for by_core in _by_core_of_each(beside, alone)]
     within_ms = [
-        min(ms, longest.get(of, math.inf) * most)
-        for ms, of, most in zip(beside.device_ms, getattr(beside, whose), slower, strict=True)
+        min(ms, longest * factor * max(explained, by_core))
+        for ms, longest, by_core in zip(beside.device_ms, longest_ms, _by_core_of_each(beside, alone), strict=True)
     ]
     most_s = _most_beyond_events_s(beside, alone, count)
     over_s = [
@@ -337,6 +332,30 @@ def no_longer_than_alone(
     )
 
 
+def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:
+    """For each round beside the longest call alone of its kind of contents: the median and what any kind varies by, as
+    it may have had one round. Of its sort where it had none, and of calls that may be launching, which vary.
+    """
+    by_sort, by_kind = _by(alone.nominal, alone.device_ms), _by(alone.kinds, alone.device_ms)
+    if median(alone.device_ms) < LAUNCH_BOUND_S * 1e3:
+        by_kind = {}
+    varies = max((max(each) / median(each) for each in by_kind.values()), default=1.0)
+
+    def longest(kind: str, nominal: bool) -> float:
+        if kind in by_kind:
+            return median(by_kind[kind]) * varies
+        return max(by_sort.get(nominal, [math.inf]))
+
+    return [longest(kind, nominal) for kind, nominal in zip(beside.kinds, beside.nominal, strict=True)]
+
+
+def _by(keys: Sequence[_Key], values: Sequence[float]) -> dict[_Key, list[float]]:
+    found: dict[_Key, list[float]] = {}
+    for key, value in zip(keys, values, strict=True):
+        found.setdefault(key, []).append(value)
+    return found
+
+
 def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:
     """The most that a round of the reference took beyond the device's events of its own accord: what the longest alone
     did, and what the host drifts by, but no more than what sets rounds beside apart.
@@ -349,11 +368,16 @@ def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:
 
 def _by_core_of_each(beside: Samples, alone: Samples) -> list[float]:
     """By how much each round may have been longer because a core of the host was, by the loop that followed it."""
-    usual_s, call_ms = median(list(filter(None, alone.loop_s)) or [0.0]), median(alone.device_ms)
-    share = min(call_ms, LAUNCH_BOUND_S * 1e3) / call_ms
+    usual_s = median(list(filter(None, alone.loop_s)) or [0.0])
     if not usual_s or not beside.loop_s:
         return [1.0] * len(beside.round_s)
+    share = at_most_share(LAUNCH_BOUND_S, median(alone.device_ms))
     return [1.0 + max(0.0, loop_s / usual_s - 1.0) * share for loop_s in beside.loop_s]
+
+
+def at_most_share(seconds: float, call_ms: float) -> float:
+    """The share that so many seconds are of a call; 1 where it is shorter."""
+    return min(1.0, seconds * 1e3 / call_ms) if call_ms else 1.0
 
 
 def _clock_rose(beside: Samples, alone: Samples) -> float:

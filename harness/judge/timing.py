@@ -36,6 +36,7 @@ from harness.judge.round_figures import (
     LAUNCH_BOUND_S,
     VALUES_SLACK,
     Samples,
+    at_most_share,
     by_singles,
     core_slower,
     may_be_uneven,
@@ -590,8 +591,8 @@ def by_core(beside: Samples, alone: Samples, *, quick: bool = False) -> float:
     """
     if not alone.device_ms:
         return 1.0
-    call_ms, launching_s = median(alone.device_ms), LAUNCH_BOUND_S if quick else LAUNCHING_S
-    return 1.0 + (core_slower(beside, alone) - 1.0) * min(call_ms, launching_s * 1e3) / call_ms
+    share = at_most_share(LAUNCH_BOUND_S if quick else LAUNCHING_S, median(alone.device_ms))
+    return 1.0 + (core_slower(beside, alone) - 1.0) * share
 
 
 def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:

@@ -1568,6 +1568,18 @@ def test_a_kind_that_takes_long_on_its_own_excuses_no_other_but_where_calls_are_
         assert no_longer_than_alone(beside, alone, 0.02, 10).device_ms[1] == pytest.approx(min(most, 10 * ms))
 
 
+def test_a_kind_that_had_no_round_alone_is_held_against_its_sort():
+    alone = Samples([1.0] * 2, [1.0, 3.0], nominal=[True, False], kinds=["nominal", "huge"])
+    beside = Samples([1.0] * 2, [1.0, 9.0], nominal=[True, False], kinds=["nominal", "wide"])
+    assert no_longer_than_alone(beside, alone, 0.02, 10).device_ms[1] == pytest.approx(3.0 * 1.02)
+
+
+def test_calls_that_do_nothing_on_the_device_are_held_against_those_alone():
+    nothing = replace(of_sorts([0.0] * 4, [0.0] * 4), loop_s=[3e-4] * 8)
+    assert no_longer_than_alone(nothing, nothing, 0.02, 10) == nothing
+    assert timing.by_core(nothing, nothing) == 1.0
+
+
 def test_beyond_its_events_a_round_counts_no_more_than_alone_and_than_most():
     alone = of_sorts([1.0] * 6, [])
 
