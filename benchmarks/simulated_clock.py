@@ -49,6 +49,14 @@ class Time:
         self.now += seconds
 
 
+def one_kind(fast: float, slow: float) -> Speedups:
+    return {kind: slow if kind == "huge" else fast for kind in (BASE, *OTHERS)}
+
+
+def all_alike(faster: float) -> Speedups:
+    return dict.fromkeys((BASE, *OTHERS), faster)
+
+
 @dataclass(frozen=True)
 class Case:
     """One candidate on one host. `faster`: by kind of contents, `slows`: on which the reference is slowed.
@@ -56,7 +64,8 @@ class Case:
     `events` and `beyond_s`: by what factor its calls, and by how many seconds besides. `unsure`: how often it is slowed
     where its round may or may not have such contents. `pause_s`: how long the judge is kept waiting, once, after the
     candidate's second round. `heavy`: every so many rounds of the candidate take three times as long. `launching`:
-    the share of a call that a slower core makes longer.
+    the share of a call that a slower core makes longer. `takes`: how many times as long a kind takes, by either side.
+    `hiccups`: the share of all rounds that the host makes later, by `hiccup_s` on average.
     """
 
     name: str
@@ -73,16 +82,12 @@ class Case:
     heavy: int = 0
     launching: float = 0.0
     quick: bool = False
+    takes: Speedups = field(default_factory=lambda: all_alike(1.0))
+    hiccups: float = 0.0
+    hiccup_s: float = 0.0
 
 
-def one_kind(fast: float, slow: float) -> Speedups:
-    return {kind: slow if kind == "huge" else fast for kind in (BASE, *OTHERS)}
-
-
-def all_alike(faster: float) -> Speedups:
-    return dict.fromkeys((BASE, *OTHERS), faster)
-
-
+DECOYS = {**all_alike(1.0), "huge": 2.0, "wide": 1.6, "ties": 1.6}
 CASES = (
     Case("one kind, events", 1.0, one_kind(2.0, 1.0), slows=("huge",), events=2.0),
     Case("one kind, events, 30 us", 1.0, one_kind(2.0, 1.0), 0.03, 256, slows=("huge",), events=2.0),
@@ -102,7 +107,17 @@ CASES = (
     Case("a pause before a kind that is a little slower", 1.7, one_kind(2.0, 1.7), pause_s=9.5),
     Case("work in every third round", 2 / (1 + 2 / 3), all_alike(2.0), heavy=3),
     Case("work in every tenth round", 2 / (1 + 2 / 10), all_alike(2.0), heavy=10),
+    Case("one kind of calls of 250 ms", 1.0, one_kind(2.0, 1.0), 250.0, 1),
+    Case("one kind of calls of 60 ms", 1.7, one_kind(2.0, 1.7), 60.0, 1),
+    Case("one kind beside decoys", 1.65, {**all_alike(2.0), "narrow": 1.65}, takes=DECOYS),
+    Case("one kind, all slowed 15 times", 1.65, one_kind(2.0, 1.65), slows=(BASE, *OTHERS), events=15.0, unsure=1.0),
+    Case("one kind, all later by 0.5 s", 1.0, one_kind(2.0, 1.0), slows=(BASE, *OTHERS), beyond_s=0.5, unsure=1.0),
     Case("honest, equal", 1.0, all_alike(1.0), noise=0.01),
+    Case("honest, values decide", 1.0, all_alike(1.0), takes=DECOYS),
+    Case("honest, values decide, quick", 1.0, all_alike(1.0), calls=4, takes=DECOYS, quick=True),
+    Case("honest, 3% of rounds late", 1.0, all_alike(1.0), hiccups=0.03, hiccup_s=5e-3),
+    Case("honest, 20% of rounds late", 1.0, all_alike(1.0), hiccups=0.2, hiccup_s=5e-3),
+    Case("honest, 2.0, 20% of rounds late", 2.0, all_alike(2.0), hiccups=0.2, hiccup_s=5e-3),
     Case("honest, equal, 4% of noise", 1.0, all_alike(1.0), noise=0.04),
     Case("honest, equal, quick", 1.0, all_alike(1.0), calls=4, noise=0.03, quick=True),
     Case("honest, 1.3, quick", 1.3, all_alike(1.3), calls=4, noise=0.03, quick=True),
@@ -161,7 +176,8 @@ class World:
         case, beyond_s = self.case, 0.0
         if counts and not self.gone and len(self.block) == 4:
             self.block.clear()
-        ms = case.call_ms * (1 - case.launching + case.launching * self.core()) * self.scatter(case.noise)
+        ms = case.call_ms * case.takes[kind] * self.scatter(case.noise)
+        ms *= 1 - case.launching + case.launching * self.core()
         if mine:
             ms /= case.faster[kind]
             self.rounds += counts
@@ -170,6 +186,8 @@ class World:
             ms, beyond_s = ms * case.events, case.beyond_s
         if counts and not self.gone:
             self.block.append((mine, kind))
+        if self.chance.random() < case.hiccups:
+            beyond_s += case.hiccup_s * self.chance.expovariate(1.0)
         seconds = HAND_OVER_S + abs(self.chance.gauss(0, 1e-4)) + beyond_s + ms * calls / 1e3
         paused_s = case.pause_s if mine and counts and self.rounds == 2 else 0.0
         self.time.now += seconds + BETWEEN_S + paused_s
@@ -223,7 +241,9 @@ def stated(case: Case, seed: int) -> tuple[Any, World]:
     nothing: Any = None
     with mock.patch.multiple(timing, Clock=MadeUpClock, time=world.time):
         plan = timing.Plan(budget_s=2.0, quick=case.quick, singles=True)
-        measured = timing.measure(*sides, draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan)
+        measured = timing.measure(
+            *sides, draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan, reference_s=case.call_ms / 1e3
+        )
         found = timing.beside_and_alone(measured, sides[1], draw=nothing, base=BASE, kinds=OTHERS, device=device)
     return found.timing, world
 

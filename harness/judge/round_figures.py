@@ -14,6 +14,7 @@ from harness.judge.statistics import (
     longer_on_average_at_least,
     median,
     median_ratio,
+    percentile,
     ratio_by_difference,
     ratio_of_medians,
     with_repeatability,
@@ -32,12 +33,15 @@ good."""
 ASIDE = 0.02
 """What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
 with all of them once it is more than this share of a round."""
+LONG_ROUNDS_S = 0.05
+"""Rounds of both sides that take longer together are soon too many for the time, and scatter little."""
 UNEVEN_AT = 16
 """The percentile of resampled means that tells whether something is worked in few rounds for many. What is done in one
 round of the measurement it does not see: a host that takes cores away for milliseconds does as much to one round."""
-MOST_UNSEEN, MOST_UNSEEN_ON_HOST = 0.2, 1.0
+MOST_UNSEEN, MOST_UNSEEN_ON_HOST = 0.3, 1.0
 """What counts though it may have been one round: what makes rounds longer on average by so much of one. On H200s the
-largest of 360 honest measurements, most of 8 to 18 rounds, was 0.18 (November 2026)."""
+largest of 360 honest measurements, most of 8 to 18 rounds, was 0.18 (November 2026); a round of 8 ms that is 30 ms late
+makes fourteen longer by 0.27."""
 LAUNCH_BOUND_S = 1e-4
 """Calls that are shorter may be launching for the most part: some ten launches. They are timed one at a time as well:
 there a launch costs what matters to a user."""
@@ -157,12 +161,14 @@ def may_be_uneven(mine: Samples, theirs: Samples, stated: Sequence[int]) -> bool
 
 
 def _above_most_of_both(mine: Samples, theirs: Samples) -> tuple[list[float], list[float]]:
-    """Of each round of the candidate by how much it is more work than most, and of each of the reference, taken as
-    often as long as it is shorter, by how much if it is.
+    """Of each round of the candidate by how much it is more work than most, and of each of the reference by how much if
+    it is, in the measure of the longer of the two.
     """
     if not mine.worked_s or not theirs.worked_s:
         return [0.0], [0.0]
-    longer = median(mine.worked_s) / median(theirs.worked_s)
+    longer = max(
+        1.0, median(mine.worked_s) / median(theirs.worked_s)
+    )  # what a host does to one round is no share of it
     return _above_most(mine), [max(0.0, seconds) * longer for seconds in _above_most(theirs)]
 
 
@@ -188,7 +194,8 @@ def stated_of(
 ) -> tuple[Interval, list[int]]:
     """The speed-up, and the rounds that it was taken from: those of the worst sort of contents alone, where one is.
 
-    Held against the rest are what `get_inputs` draws, the others together, and each kind of `KIND_ROUNDS` rounds.
+    Held against the rest are what `get_inputs` draws, the others together, and each kind of `KIND_ROUNDS` rounds. One
+    of fewer counts where rounds are long, of which there is no time for more, and it is worse in each of its own.
     """
     mine_ms, theirs_ms = (samples.call_ms(hand_over_s, count) for samples in (mine, theirs))
 
@@ -200,11 +207,14 @@ def stated_of(
 
     everything = list(range(len(mine_ms)))
     sorts = [[at for at in everything if mine.nominal[at] == nominal] for nominal in (True, False)]
+    found: list[tuple[Interval, list[int]]] = []
+    are_long = median(mine.round_s) + median(theirs.round_s) > LONG_ROUNDS_S
     for kind in sorted(set(mine.kinds)):
         of_kind = [at for at in everything if mine.kinds[at] == kind]
         if len(of_kind) >= KIND_ROUNDS:
             sorts.append(of_kind)
-    found: list[tuple[Interval, list[int]]] = []
+        elif are_long and _is_worse_in_each([theirs_ms[at] / mine_ms[at] for at in everything], of_kind):
+            found.append((over(of_kind), of_kind))
     for worse in sorts:
         better = sorted(set(everything) - set(worse))
         few = min(len(better), len(worse)) < SORT_ROUNDS
@@ -213,6 +223,17 @@ def stated_of(
         if over(better).low > over(worse).high * (1 + VALUES_SLACK):
             found.append((over(worse), worse))
     return min(found, key=lambda one: one[0].value) if found else (over(everything), everything)
+
+
+def _is_worse_in_each(ratios: Sequence[float], of_kind: Sequence[int]) -> bool:
+    """Whether a candidate is worse in each round of a kind than in any other, by more than those are apart but for the
+    extreme ones, or by VALUES_SLACK.
+    """
+    rest = [ratio for at, ratio in enumerate(ratios) if at not in of_kind]
+    if len(rest) < SORT_ROUNDS:
+        return False
+    apart = percentile(rest, 90) / percentile(rest, 10)
+    return max(ratios[at] for at in of_kind) * max(apart, 1 + VALUES_SLACK) < min(rest)
 
 
 def timing_of(
@@ -358,12 +379,13 @@ def _by(keys: Sequence[_Key], values: Sequence[float]) -> dict[_Key, list[float]
 
 def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:
     """The most that a round of the reference took beyond the device's events of its own accord: what the longest alone
-    did, and what the host drifts by, but no more than what sets rounds beside apart.
+    did, and what the host drifts by, but of that no more than what sets rounds beside apart.
     """
     beyond_s = beside.beyond_events_s(count)
     usual_s = median(beyond_s)
     scatter_s = median([abs(seconds - usual_s) for seconds in beyond_s])
-    return min(max(alone.beyond_events_s(count)) + HAND_OVER_DRIFT_S, usual_s + OUTLIER * scatter_s)
+    longest_s = max(alone.beyond_events_s(count))
+    return max(longest_s, min(longest_s + HAND_OVER_DRIFT_S, usual_s + OUTLIER * scatter_s))
 
 
 def _by_core_of_each(beside: Samples, alone: Samples) -> list[float]:
@@ -412,7 +434,7 @@ def slowed_by(beside: Samples, alone: Samples, hand_over_s: float, count: int) -
 
     def of_its_kind(figures: Sequence[float], samples: Samples, nominal: bool) -> list[float]:
         rounds = zip(figures, samples.kinds, samples.nominal, strict=True)
-        return [ms / usual[kind] for ms, kind, of in rounds if of == nominal and kind in usual]
+        return [ms / usual[kind] for ms, kind, of in rounds if of == nominal and usual.get(kind)]
 
     factors = []
     for nominal in (True, False):

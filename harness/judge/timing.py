@@ -123,6 +123,9 @@ MOST_SLACK, DEVIATIONS = 0.05, 3.0
 """A single round looks worse where it is by more than VALUES_SLACK and, where rounds scatter, by so many times the
 median deviation of the rest: MOST_SLACK at most, or a candidate could hide what depends on values in a scatter of its
 own."""
+SLOWED_AT_MOST, MOST_HAND_OVER_S = 2.0, 0.01
+"""So many times what a call of the reference takes without a candidate, and so much besides, its rounds count at most
+as time for rounds."""
 FAST_END = 20
 """The percentile of the reference's rounds that those of a kind are held against while it is asked whether a candidate
 looks worse there."""
@@ -221,7 +224,7 @@ def measure(
             mark=mark,
             reference_s=reference_s,
         )
-        turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight)
+        turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight, reference_s=reference_s)
         turns.warm_up()
         turns.split()
         quick = plan.quick and turns.tell_quickly()
@@ -244,11 +247,19 @@ class _Turns:
     """Rounds of two sides in turn, and what they came to. `kinds`: the base kind of contents, then the others."""
 
     def __init__(
-        self, clock: Clock, candidate: Side, reference: Side, kinds: Sequence[str], plan: Plan, *, tight: bool
+        self,
+        clock: Clock,
+        candidate: Side,
+        reference: Side,
+        kinds: Sequence[str],
+        plan: Plan,
+        *,
+        tight: bool,
+        reference_s: float = math.inf,
     ) -> None:
         self._clock, self._candidate, self._reference = clock, candidate, reference
         self._base, self._others = kinds[0], kinds[1:]
-        self._plan, self._tight = plan, tight
+        self._plan, self._tight, self._reference_s = plan, tight, reference_s
         self._chance = random.SystemRandom()
         self._last: Side | None = None
         self._first, self._second = candidate, reference
@@ -376,7 +387,8 @@ class _Turns:
 
     def _suspect(self, by: float = VALUES_SLACK, most: float = MOST_SLACK, *, in_each: bool = False) -> str | None:
         """The kind of too few rounds to be sure of that so far looks worse than the rest by more than this share, of
-        several the one that looks worst.
+        several the one that had the fewest, and of these the one that looks worst: where the reference itself is slower
+        on some kinds, these look worse too, and would keep the others from theirs.
 
         In most of its rounds, or `in_each`: of several kinds of two rounds, one nearly always looks so in most. Where
         it had one round, or `in_each`, by what rounds scatter, up to `most`.
@@ -385,13 +397,11 @@ class _Turns:
             return None
         hand_over_s = self.hand_over_s()
         mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in (self.mine, self.theirs))
-        if self.theirs.device_ms:  # rounds of the reference that a candidate slows would hide that it is slower there
-            most = percentile(theirs, FAST_END) * (1 + VALUES_SLACK)
-            theirs = [min(ms, most) for ms in theirs]
+        theirs = self._as_fast_ones(theirs)
         ratios: dict[str, list[float]] = {}
         for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
             ratios.setdefault(kind, []).append(above / below)
-        found: dict[str, float] = {}
+        found: dict[str, tuple[int, float]] = {}
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
             if len(of_kind) >= SURE_ROUNDS or len(rest) < 2:
@@ -400,7 +410,7 @@ class _Turns:
             may_scatter = in_each or len(of_kind) == 1
             scatter = median([abs(ratio / usual - 1) for ratio in rest]) if may_scatter else 0.0
             if usual > looks * (1 + max(by, min(most, DEVIATIONS * scatter))):
-                found[kind] = usual / looks
+                found[kind] = (-len(of_kind), usual / looks)
         return max(found, key=lambda kind: found[kind], default=None)
 
     def _round(self, side: Side, kind: str, samples: Samples | None = None, *, look: bool = False) -> None:
@@ -464,14 +474,25 @@ class _Turns:
         patience = LAUNCH_PATIENCE if much_worse or (short and width > LAUNCH_WIDTH) else 1.0
         covered = self._suspect() is None and self._covers_all_kinds()
         spent = taken_s >= self._plan.budget_s * patience and self._may_end()
-        told = covered and width <= INTERVAL_WIDTH and not may_be_uneven(self.mine, self.theirs, stated)
+        even = replace(self.theirs, worked_s=self._as_fast_ones(self.theirs.worked_s))
+        told = covered and width <= INTERVAL_WIDTH and not may_be_uneven(self.mine, even, stated)
         return told or spent or rounds >= MAX_ROUNDS
+
+    def _as_fast_ones(self, theirs: list[float]) -> list[float]:
+        """Figures of the reference's rounds, on a device none longer than the fast ones: those that a candidate slows
+        would hide that it is slower there, or works for others.
+        """
+        if not theirs or not self.theirs.device_ms:
+            return theirs
+        most = percentile(theirs, FAST_END) * (1 + VALUES_SLACK)
+        return [min(figure, most) for figure in theirs]
 
     def _may_end(self) -> bool:
         """Whether each kind was timed and none looks worse, or most rounds took their time: in few, or between them, a
-        side may sleep.
+        side may sleep, and rounds of the reference that a candidate slows take no more time than without it.
         """
-        usual_s = median(self.mine.round_s) + median(self.theirs.round_s)
+        theirs_s = MOST_HAND_OVER_S + SLOWED_AT_MOST * self._reference_s * self.count
+        usual_s = median(self.mine.round_s) + min(median(self.theirs.round_s), theirs_s)
         is_even = self._covers_all_kinds() and self._suspect() is None
         return is_even or usual_s * len(self.mine.round_s) >= self._plan.budget_s
 

@@ -800,7 +800,7 @@ def with_one_long_round(usual_s, of_it):
 
 
 @pytest.mark.parametrize(
-    ("of_it", "on_a_device", "counts"), [(2, False, True), (0.5, False, False), (0.25, True, True), (0.15, True, False)]
+    ("of_it", "on_a_device", "counts"), [(2, False, True), (0.5, False, False), (0.4, True, True), (0.25, True, False)]
 )
 def test_what_is_worked_in_one_round_for_all_counts_once_it_is_too_much_of_one(of_it, on_a_device, counts):
     steady = Samples([1e-2] * 10, kinds=["nominal"] * 10, worked_s=[1e-2] * 10)
@@ -1681,6 +1681,60 @@ def test_who_is_slow_on_what_get_inputs_draws_and_sleeps_is_not_called_faster_qu
         monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=now))
         if turns.tell_quickly():
             assert stated_of(turns.mine, turns.theirs, 0.0, 10)[0].value < 1.1
+
+
+@pytest.mark.parametrize("call_s", [2e-5, 1e-3, 2e-2])
+def test_a_single_round_looks_worse_by_more_than_a_scatter_that_a_candidate_may_make_up(call_s):
+    """Whatever a call takes: 5% is the most, 25% of quick timing."""
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
+    turns = _Turns(SimpleNamespace(), *sides, ("nominal", "huge"), Plan(), tight=False)
+    kinds, ratios = ["nominal"] * 6 + ["huge"], [1.0, 1.2, 0.8, 1.0, 1.2, 0.8, 0.9]
+    turns.theirs = Samples([call_s] * 7, [call_s * 1e3] * 7, kinds=kinds)
+    turns.mine = Samples([call_s / ratio for ratio in ratios], kinds=kinds)
+    assert turns._suspect() == "huge"
+    assert turns._suspect(0.1, 0.25, in_each=True) is None
+
+
+def test_of_kinds_that_look_worse_those_of_few_rounds_come_first():
+    """Where the reference is slower on some itself, these look worse than they are, and would keep others waiting."""
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=1)) for _ in range(2)]
+    turns = _Turns(SimpleNamespace(), *sides, ("nominal", "huge", "narrow"), Plan(), tight=False)
+    kinds, factors = ["nominal"] * 6 + ["huge"] * 2 + ["narrow"], [1.0] * 6 + [2.0] * 2 + [1.0]
+    turns.theirs = Samples([1e-3 * of for of in factors], factors, kinds=kinds)
+    turns.mine = Samples([5e-4 * of for of in [*factors[:-1], 1.2]], kinds=kinds)
+    turns.empty_s = (0.0,)
+    assert turns._suspect() == "narrow"
+
+
+def test_where_rounds_are_long_a_kind_of_few_counts_alone_if_it_is_worse_in_each():
+    kinds = ["nominal", "signed", "nominal", "wide", "nominal", "huge"] * 2
+    chance = random.Random(3)
+
+    def rounds_s(usual_s, huge_s):
+        seconds = [(huge_s if kind == "huge" else usual_s) * chance.uniform(0.99, 1.01) for kind in kinds]
+        return Samples(seconds, nominal=[kind == "nominal" for kind in kinds], kinds=kinds)
+
+    speedup, stated = stated_of(rounds_s(0.5, 0.6), rounds_s(1.0, 1.0), 0.0, 1)
+    assert [kinds[at] for at in stated] == ["huge"] * 2
+    assert speedup.value == pytest.approx(1 / 0.6, rel=0.03)
+    assert len(stated_of(rounds_s(0.005, 0.006), rounds_s(0.01, 0.01), 0.0, 1)[1]) == len(kinds)
+    assert len(stated_of(rounds_s(0.5, 0.505), rounds_s(1.0, 1.0), 0.0, 1)[1]) == len(kinds)
+
+
+def test_rounds_of_the_reference_that_are_slowed_take_no_time_from_a_kind_that_looks_worse():
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    for known_s, ends in ((1e-3, False), (math.inf, True)):
+        turns = _Turns(SimpleNamespace(), *sides, ("nominal", "huge"), Plan(), tight=False, reference_s=known_s)
+        kinds = ["nominal"] * 8 + ["huge"] * 2
+        nominal = [kind == "nominal" for kind in kinds]
+        turns.empty_s, turns.theirs = (0.0,), Samples([1.0] * 10, nominal=nominal, kinds=kinds)
+        turns.mine = Samples([5e-3] * 8 + [1e-2] * 2, nominal=nominal, kinds=kinds)
+        assert turns.suffice(1e6) == ends
+
+
+def test_a_kind_that_does_nothing_on_the_device_tells_nothing_of_a_slowed_reference():
+    alone, beside = of_sorts([1.0] * 4, [0.0] * 4), of_sorts([1.0] * 4, [0.0] * 4)
+    assert slowed_by(beside, alone, 0.0, 10).value == pytest.approx(1.0)
 
 
 def test_of_several_kinds_that_look_worse_the_worst_gets_rounds_first():

@@ -124,7 +124,7 @@ def test_a_parent_that_waits_in_vfork_rests_once_its_child_is_stopped(started):
     pid = started(IN_VFORK)
     frozen = Freezer(pid)
     frozen.stop()
-    (child,) = processes.descendants(pid)
+    child = only_child_of(pid)
     before = cpu_s(child)
     time.sleep(0.1)
     assert cpu_s(child) == before
@@ -140,7 +140,7 @@ def test_a_parent_that_is_let_go_of_by_vfork_while_it_is_to_rest_runs_none_of_it
     pid = started(IN_VFORK + SPIN)
     frozen = Freezer(pid)
     frozen.stop()
-    (child,) = processes.descendants(pid)
+    child = only_child_of(pid)
     before = cpu_s(pid)
     os.kill(child, signal.SIGKILL)
     time.sleep(0.2)
@@ -194,9 +194,17 @@ def test_a_task_that_is_shown_as_stopped_before_it_has_left_its_core_is_not_accu
         time.sleep(0.005)
 
 
+def only_child_of(pid):
+    """Once it was forked, which on a busy machine takes a while."""
+    while not (below := processes.descendants(pid)):
+        time.sleep(0.01)
+    (child,) = below
+    return child
+
+
 def test_a_child_that_had_ended_when_its_parent_was_stopped_may_be_reaped(started, monkeypatch):
     pid = started("import os, time\nif os.fork(): time.sleep(60)")
-    (child,) = processes.descendants(pid)
+    child = only_child_of(pid)
     frozen = Freezer(pid)
     frozen.stop()
     family, clock = freezer.family, freezer._cpu_ns
@@ -207,7 +215,7 @@ def test_a_child_that_had_ended_when_its_parent_was_stopped_may_be_reaped(starte
 
 def test_a_child_that_ends_while_its_parent_is_stopped_is_found_out(started):
     pid = started("import os, time\nos.fork()\ntime.sleep(60)")
-    (child,) = processes.descendants(pid)
+    child = only_child_of(pid)
     frozen = Freezer(pid)
     frozen.stop()
     os.kill(child, signal.SIGKILL)
