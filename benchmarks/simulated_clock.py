@@ -19,11 +19,12 @@ import os
 import platform
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median_high
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -235,7 +236,7 @@ def stated(case: Case, seed: int) -> tuple[Any, World]:
     from harness.judge import timing
 
     world = World(case, seed)
-    device: Any = SimpleNamespace(world=world, awake=quiet, settle=lambda: None)
+    device: Any = SimpleNamespace(world=world, awake=nullcontext, settle=lambda: None)
     mine, theirs = (SimpleNamespace(sets=SimpleNamespace(count=case.calls)) for _ in range(2))
     sides: Any = (mine, theirs)
     nothing: Any = None
@@ -248,24 +249,19 @@ def stated(case: Case, seed: int) -> tuple[Any, World]:
     return found.timing, world
 
 
-def quiet() -> AbstractContextManager[None]:
-    return nullcontext()
-
-
 def told(case: Case, count: int) -> dict[str, Any]:
     """Of so many measurements of a case."""
     results = [stated(case, seed) for seed in range(count)]
     values = sorted(timing.speedup.value for timing, _ in results)
-    middle: Callable[[list[float]], float] = lambda each: sorted(each)[len(each) // 2]  # noqa: E731
     return {
         "honest": case.honest,
-        "median": values[count // 2],
+        "median": median_high(values),
         "least": values[0],
         "most": values[-1],
         "above_1.05_of_honest": sum(value > 1.05 * case.honest for value in values),
         "below_0.9_of_honest": sum(value < 0.9 * case.honest for value in values),
-        "rounds": middle([timing.rounds for timing, _ in results]),
-        "judge_s": middle([world.time.now for _, world in results]),
+        "rounds": median_high(timing.rounds for timing, _ in results),
+        "judge_s": median_high(world.time.now for _, world in results),
     }
 
 

@@ -175,9 +175,8 @@ def _above_most_of_both(mine: Samples, theirs: Samples) -> tuple[list[float], li
 def _above_most(samples: Samples) -> list[float]:
     """Seconds that each round is more work than the median: of those of its kind, if they are KIND_ROUNDS."""
     kinds = [kind if samples.kinds.count(kind) >= KIND_ROUNDS else "" for kind in samples.kinds]
-    worked = list(zip(kinds, samples.worked_s, strict=True))
-    usual = {kind: median([seconds for of, seconds in worked if of == kind]) for kind in {*kinds}}
-    return [seconds - usual[kind] for kind, seconds in worked]
+    usual = {kind: median(each) for kind, each in grouped(kinds, samples.worked_s).items()}
+    return [seconds - usual[kind] for kind, seconds in zip(kinds, samples.worked_s, strict=True)]
 
 
 def with_chores(mine: Samples, theirs: Samples, stated: Sequence[int]) -> Samples:
@@ -202,8 +201,10 @@ def stated_of(
     def over(rounds: list[int]) -> Interval:
         return median_ratio([theirs_ms[at] for at in rounds], [mine_ms[at] for at in rounds], resamples=resamples)
 
+    ratios = [above / below for above, below in zip(theirs_ms, mine_ms, strict=True)]
+
     def median_over(rounds: list[int]) -> float:
-        return median([theirs_ms[at] / mine_ms[at] for at in rounds])
+        return median([ratios[at] for at in rounds])
 
     everything = list(range(len(mine_ms)))
     sorts = [[at for at in everything if mine.nominal[at] == nominal] for nominal in (True, False)]
@@ -213,7 +214,7 @@ def stated_of(
         of_kind = [at for at in everything if mine.kinds[at] == kind]
         if len(of_kind) >= KIND_ROUNDS:
             sorts.append(of_kind)
-        elif are_long and _is_worse_in_each([theirs_ms[at] / mine_ms[at] for at in everything], of_kind):
+        elif are_long and _is_worse_in_each(ratios, of_kind):
             found.append((over(of_kind), of_kind))
     for worse in sorts:
         better = sorted(set(everything) - set(worse))
@@ -357,7 +358,7 @@ def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:
     """For each round beside the longest call alone of its kind of contents: the median and what any kind varies by, as
     it may have had one round. Of its sort where it had none, and of calls that may be launching, which vary.
     """
-    by_sort, by_kind = _by(alone.nominal, alone.device_ms), _by(alone.kinds, alone.device_ms)
+    by_sort, by_kind = grouped(alone.nominal, alone.device_ms), grouped(alone.kinds, alone.device_ms)
     if median(alone.device_ms) < LAUNCH_BOUND_S * 1e3:
         by_kind = {}
     varies = max((max(each) / median(each) for each in by_kind.values()), default=1.0)
@@ -370,7 +371,8 @@ def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:
     return [longest(kind, nominal) for kind, nominal in zip(beside.kinds, beside.nominal, strict=True)]
 
 
-def _by(keys: Sequence[_Key], values: Sequence[float]) -> dict[_Key, list[float]]:
+def grouped(keys: Sequence[_Key], values: Sequence[float]) -> dict[_Key, list[float]]:
+    """The values of each key, in the order that they have."""
     found: dict[_Key, list[float]] = {}
     for key, value in zip(keys, values, strict=True):
         found.setdefault(key, []).append(value)
@@ -428,9 +430,7 @@ def slowed_by(beside: Samples, alone: Samples, hand_over_s: float, count: int) -
     round is held against the median of its own kind's rounds alone.
     """
     before, after = (side.device_ms or side.call_ms(hand_over_s, count) for side in (beside, alone))
-    usual = {
-        kind: median([ms for ms, of in zip(after, alone.kinds, strict=True) if of == kind]) for kind in {*alone.kinds}
-    }
+    usual = {kind: median(each) for kind, each in grouped(alone.kinds, after).items()}
 
     def of_its_kind(figures: Sequence[float], samples: Samples, nominal: bool) -> list[float]:
         rounds = zip(figures, samples.kinds, samples.nominal, strict=True)

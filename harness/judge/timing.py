@@ -39,6 +39,7 @@ from harness.judge.round_figures import (
     at_most_share,
     by_singles,
     core_slower,
+    grouped,
     may_be_uneven,
     no_longer_than_alone,
     slowed_beyond,
@@ -398,9 +399,7 @@ class _Turns:
         hand_over_s = self.hand_over_s()
         mine, theirs = (samples.call_ms(hand_over_s, self.count) for samples in (self.mine, self.theirs))
         theirs = self._as_fast_ones(theirs)
-        ratios: dict[str, list[float]] = {}
-        for kind, below, above in zip(self.mine.kinds, mine, theirs, strict=True):
-            ratios.setdefault(kind, []).append(above / below)
+        ratios = grouped(self.mine.kinds, [above / below for below, above in zip(mine, theirs, strict=True)])
         found: dict[str, tuple[int, float]] = {}
         for kind, of_kind in ratios.items():
             rest = [ratio for other, of_other in ratios.items() if other != kind for ratio in of_other]
