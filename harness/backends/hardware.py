@@ -8,7 +8,7 @@ import platform
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -21,6 +21,25 @@ from harness.schema.record import Environment
 from harness.transport.memory import Driver
 
 _LOOKS = 5  # how many evictions the median is of
+
+
+class CopyEngines(Protocol):
+    """Copies between a device's memory and the host's that run beside kernels, in the order in which they are queued.
+
+    Addresses on the device are this process's.
+    """
+
+    def room(self, size: int) -> torch.Tensor:
+        """Host memory that can be copied to and from, uint8 of so many bytes."""
+
+    def queue_write(self, host: int, device: int, size: int) -> None:
+        """Have so many bytes copied to the device."""
+
+    def queue_read(self, device: int, host: int, *, width: int, pitch: int, height: int) -> None:
+        """Have `height` runs of `width` bytes, `pitch` bytes apart, copied to the host, one behind the other."""
+
+    def wait(self) -> None:
+        """Return when all that is queued is done, and be awake until then."""
 
 
 class Hardware:
@@ -60,6 +79,10 @@ class Hardware:
 
     def ipc(self) -> Driver | None:
         """What opens memory that a worker allocated on the device, by its handle; None where that is the host's."""
+        return None
+
+    def copy_engines(self) -> CopyEngines | None:
+        """What copies beside the kernels of other processes, without a switch to the judge's; None where nothing."""
         return None
 
     def wait(self) -> None:

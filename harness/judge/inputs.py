@@ -235,6 +235,16 @@ class Contents:
         self._kept = None
 
 
+@dataclass(frozen=True)
+class Staged:
+    """A slot's contents in host memory at address `host`, and where they are shown; both this process's."""
+
+    slot: int
+    host: int
+    shown: int
+    size: int
+
+
 class InputSets:
     """`count` input sets in one arena. Each slot has the layout of `example`, red zones around every tensor.
 
@@ -258,6 +268,7 @@ class InputSets:
         self._first_plain = _plain_of(example)
         self._make_arena = make_arena
         self._apart: torch.Tensor | None = beside._apart if beside else None
+        self._staged = torch.empty(0, dtype=torch.uint8)
         self._laid_out = False
         self.lay_out()
 
@@ -394,6 +405,30 @@ class InputSets:
             size = self._raw.numel() if whole else self._slot_size
             written, raw = (memory[start : start + size].view(torch.int64) for memory in (self._written, self._raw))
             torch.bitwise_or(written, 0, out=raw)
+
+    def stage(self, slots: Sequence[int]) -> list[Staged]:
+        """Copy what was written of slots, but not shown yet, to host memory that copy engines take it from.
+
+        Of memory apart from the arena, on a device. Does not wait for the device.
+        """
+        assert self._apart is not None
+        room, staged = self._staging(len(slots) * self._slot_size), []
+        for place, slot in enumerate(slots):
+            start, at = slot * self._slot_size, place * self._slot_size
+            room[at : at + self._slot_size].copy_(self._apart[start : start + self._slot_size], non_blocking=True)
+            host, shown = room.data_ptr() + at, self._raw.data_ptr() + start
+            staged.append(Staged(slot, host, shown, self._slot_size))
+        return staged
+
+    def _staging(self, size: int) -> torch.Tensor:
+        if self._staged.numel() < size:
+            self._staged = torch.empty(size, dtype=torch.uint8, pin_memory=self._raw.is_cuda)
+        return self._staged
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of one slot, with a red zone before each of its tensors."""
+        return self._slot_size
 
     def arguments(self, slot: int) -> list[Any]:
         """The arguments of a slot as they lie in shared memory, without a copy."""

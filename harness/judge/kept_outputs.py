@@ -81,6 +81,10 @@ class KeptOutputs:
         """Keep what was gathered of these calls. Raises Unsettled where that is not all."""
         self._kept = {call: self._of_gathered(done, call) for call in calls}
 
+    def keep_seen(self, seen: ByAddress) -> None:
+        """Keep what was read of a round of one call otherwise than by gathering."""
+        self._kept = {0: seen}
+
     def keep_on_host(self, done: Done, calls: Sequence[int]) -> None:
         """Copy the outputs of these calls. Raises Unsettled where they are not as many as were described last."""
         newest = self._layouts.newest

@@ -75,6 +75,10 @@ class OpenedMemory:
         parts = [(self._opened[handle], part) for handle, several in within.items() for part in merged(several)]
         return [partial(held.raw[at - held.base : at - held.base + size].fill_, byte) for held, (at, size) in parts]
 
+    def holding(self, address: int, size: int) -> Allocation | None:
+        """What is opened that holds all of these addresses of the worker."""
+        return next((held for held in self._among(address, size) if held.holds(address, size)), None)
+
     def close(self) -> None:
         """Unmap all."""
         self.unmark()

@@ -16,6 +16,7 @@ from harness.judge.statistics import (
     median_ratio,
     percentile,
     ratio_by_difference,
+    ratio_by_paired_difference,
     ratio_of_medians,
     with_repeatability,
 )
@@ -266,7 +267,7 @@ def timing_of(
     single = alone_ms = usual_ms = None
     if singles is not None:
         usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
-        speedup = _capped(speedup, single, on_device=bool(mine.device_ms))
+        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms)
     found = with_repeatability(speedup, median(mine_ms), median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
         candidate_ms=median(mine_ms),
@@ -293,17 +294,20 @@ def timing_of(
 def by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[float, float, Interval]:
     """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that."""
     mine, theirs = singles
-    if not mine.device_ms:
+    if not mine.device_ms:  # shown one by one
         mine = mine.and_each(_longer_besides(mine, theirs))
-    usual_ms = min(reference_ms, median(theirs.device_ms)) if theirs.device_ms else reference_ms
-    at = 25 if mine.device_ms else 50
-    alone_s, single = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S, at=at)
+        alone_s, single = ratio_by_paired_difference(
+            reference_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S
+        )
+        return reference_ms, alone_s * 1e3, single
+    usual_ms = min(reference_ms, median(theirs.device_ms))
+    alone_s, single = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S)
     return usual_ms, alone_s * 1e3, single
 
 
-def _capped(speedup: Interval, single: Interval, *, on_device: bool) -> Interval:
-    """The speed-up where single calls say what they do: on a device no more than they leave open at most."""
-    if not on_device:
+def _capped(speedup: Interval, single: Interval, *, one_by_one: bool) -> Interval:
+    """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most."""
+    if one_by_one:
         return single if single.high * (1 + STEPS_SLACK) < speedup.value else speedup
     if single.high >= speedup.low:
         return speedup
@@ -352,6 +356,14 @@ def no_longer_than_alone(
         worked_s=without_it(beside.worked_s) if beside.worked_s else [],
         device_ms=within_ms,
     )
+
+
+def steps_no_longer_than_alone(beside: Samples, alone: Samples) -> Samples:
+    """Rounds of the reference whose calls came one by one beside a candidate, none longer than the longest alone: what
+    a candidate leaves on the device may slow these apart from all others. A slower core of the host excuses it.
+    """
+    most_s = max(alone.round_s) * core_slower(beside, alone)
+    return replace(beside, round_s=[min(seconds, most_s) for seconds in beside.round_s])
 
 
 def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:

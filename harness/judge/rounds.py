@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 from typing import Protocol
 
 from harness.backends.reading import Reading
@@ -24,7 +25,7 @@ from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import Samples
 from harness.judge.statistics import median
-from harness.judge.subject import Subject, Unsettled
+from harness.judge.subject import Stepped, Subject, Unsettled
 from harness.judge.together import Together
 
 EMPTY_ROUNDS = 8
@@ -37,6 +38,11 @@ allocator settles within one. They are repeated and do not count."""
 PAUSE_FACTOR, PAUSE_S = 2.0, 1e-3
 """A candidate that takes longer than the reference to answer between its rounds, by this factor and so much, does
 something else there: it heats the device, say, whose clock falls in the reference's rounds too."""
+TOUCH_S = 5e-4
+"""So much longer, and by PAUSE_FACTOR, a trifle takes the device where a kernel of the candidate's waits there for its
+next call: time slices take turns of some 2 ms (H200)."""
+MOST_BESIDES = 0.9
+"""The share of calls whose answers count: a host takes its time for some."""
 MOST_PAUSED_S, PAUSED_TIMES = 10.0, 4.0
 """One that was waited for between its rounds for so long in all, and so many times as long as the reference, has
 failed: the device is held meanwhile."""
@@ -125,11 +131,12 @@ class Clock:
         self._choose, self._mark = choose, mark
         self._reference_s = reference_s
         self._chance = random.SystemRandom()
-        self._unsettled = 0
+        self._unsettled = self._unseen = 0
         self._began = math.inf
         self._in_rounds_s = 0.0
         self._singles_s: list[float] = []
         self._calls_s: dict[int, list[float]] = {}
+        self._touch_s: dict[int, list[float]] = {}
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -217,18 +224,57 @@ class Clock:
             )
 
     def stepped(self, side: Side, samples: Samples, calls: int, *, most: int) -> None:
-        """A round on a host in which contents are shown call by call, each once the call before is done.
+        """A round in which contents are shown call by call, each once the call before is done.
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
         without the last. That one is held and verified; how many `calls` there are, of at most `most`, the side does
         not know before. So contents of the most are written: how long a side was stopped would else tell. Of a single
         call nothing is taken down: it is there because the first of several could else never be the last.
 
-        As work besides counts what it takes until the first is done, too, beyond a usual one, and all of it for each
-        call that it can have been done for: half of the most, because less moves no median.
+        On a host counts as work besides what it takes until the first is done, too, beyond a usual one, and all of it
+        for each call that it can have been done for: half of the most, because less moves no median. On a device it is
+        what a call takes until it is answered, once its output is there.
         """
-        while not self._stepped(side, samples, calls, most):
+        while not (self._stepped_on_device if side.sets.on_device else self._stepped)(side, samples, calls, most):
             pass
+
+    def _stepped_on_device(self, side: Side, samples: Samples, count: int, most: int) -> bool:
+        order = self._order(side)[:most]
+        written = self._write(side, order, self._base)[:count]
+        subject, seed = side.subject, self._chance.getrandbits(62)
+        staged = side.sets.stage(order)[:count]
+        self._device.evict()
+        self._wake(side)
+        started = time.monotonic()
+        stepped = subject.steps(staged, seed=seed)
+        self._in_rounds_s += time.monotonic() - started
+        subject.settle()
+        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        if not stepped.settled:
+            subject.survey([0])
+        started = time.monotonic()
+        subject.release()
+        self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
+        self._require_answers()
+        subject.freeze()
+        self._require_room(side)
+        self._touch_s.setdefault(id(side), []).append(stepped.touch_s)
+        if not settled or self._must_settle(stepped):
+            return False
+        if count > 1:
+            samples.round_s.append(median(stepped.call_s[1:]))
+            usual = sorted(stepped.besides_s[1:])  # a mean: the judge looks now and then, so that it is one of two
+            samples.aside_s.append(fmean(usual[: math.ceil(len(usual) * MOST_BESIDES)]))
+            samples.loop_s.append(subject.loop_s())
+        return True
+
+    def _must_settle(self, stepped: Stepped) -> bool:
+        """Whether a round of the reference does not count yet, whose outputs lay where the judge could not see them.
+
+        One of the candidate's was not verified then. After some the calls took until they were answered.
+        """
+        self._unseen = 0 if stepped.settled else self._unseen + 1
+        return 0 < self._unseen <= MOST_UNSETTLED
 
     def _stepped(self, side: Side, samples: Samples, count: int, most: int) -> bool:
         order = self._order(side)[:most]
@@ -270,9 +316,18 @@ class Clock:
         return ended
 
     def paused(self, candidate: Side, reference: Side) -> bool:
-        """Whether the candidate's answers between rounds took longer than the reference's."""
+        """Whether the candidate's answers between rounds took longer than the reference's, or the device's between its
+        calls.
+        """
         mine, theirs = (median(self.pause_s[id(side)]) for side in (candidate, reference))
-        return mine > PAUSE_FACTOR * theirs + PAUSE_S
+        return mine > PAUSE_FACTOR * theirs + PAUSE_S or self._kept_busy(candidate, reference)
+
+    def _kept_busy(self, candidate: Side, reference: Side) -> bool:
+        """Whether the device did other work while the candidate waited for a call."""
+        mine_s, theirs_s = (self._touch_s.get(id(side)) for side in (candidate, reference))
+        if not mine_s or not theirs_s:
+            return False
+        return median(mine_s) > PAUSE_FACTOR * median(theirs_s) + TOUCH_S
 
     def _require_answers(self) -> None:
         """Raise SubjectFailed where the candidate kept the judge waiting between its rounds."""

@@ -312,6 +312,16 @@ _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: to
 """A type of each width of an element, to move them by."""
 
 
+def kept_words(source: Source, layout: TensorValue, words: torch.Tensor, elements: torch.Tensor) -> Kept:
+    """What was read of an output at words of its memory, counted in elements' widths from its start; a row each.
+
+    Words that hold no element are left out. Of dimensions whose elements are the same memory the first one tells.
+    """
+    once = [1 if stride == 0 else size for size, stride in zip(layout.shape, layout.strides, strict=True)]
+    flat, there = _elements_at(layout, words, once)
+    return Kept(source, layout, elements[there], flat)
+
+
 def keep(source: Source, layout: TensorValue, *, whole: bool, wanted: torch.Tensor | None = None) -> Kept:
     """What an output that is laid out like this holds now, also at the places that are `wanted` where not all is kept.
 
@@ -327,16 +337,20 @@ def keep(source: Source, layout: TensorValue, *, whole: bool, wanted: torch.Tens
         return Kept(source, layout, source.read(size))
 
 
-def _elements_at(layout: TensorValue, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _elements_at(
+    layout: TensorValue, words: torch.Tensor, shape: Sequence[int] | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The flat indices of the elements that lie at these words of memory, and which words have one.
 
-    Of a layout whose elements overlap, or lie so that none can be told from its word, that is none.
+    Of a layout whose elements overlap, or lie so that none can be told from its word, that is none. `shape` has of each
+    dimension how much of it is looked for.
     """
     rest, flat = words.clone(), torch.zeros_like(words)
     there = torch.ones_like(words, dtype=torch.bool)
     weight, dimensions = 1, []
-    for size, stride in zip(reversed(layout.shape), reversed(layout.strides), strict=True):
-        dimensions.append((stride, size, weight))
+    looked = layout.shape if shape is None else shape
+    for size, stride, some in zip(*map(reversed, (layout.shape, layout.strides, looked)), strict=True):
+        dimensions.append((stride, some, weight))
         weight *= size
     for stride, size, of_one in sorted(dimensions, reverse=True):
         if size == 1:

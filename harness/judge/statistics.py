@@ -76,6 +76,19 @@ def ratio_by_difference(
     return mine, _interval(reference_s / mine, resampled)
 
 
+def ratio_by_paired_difference(
+    reference_s: float, reference: Samples, candidate: Samples, *, least: float, seed: int = 0
+) -> tuple[float, Interval]:
+    """The same by medians of samples of which those of one index were taken next to each other, as many of either.
+
+    What slows a host down for some of them slows both: their differences do not feel it. Resampling is in pairs.
+    """
+    differences = np.asarray(candidate) - np.asarray(reference)
+    longer = _medians(differences.tolist(), np.random.default_rng(seed))
+    mine = max(reference_s + float(np.median(differences)), least)
+    return mine, _interval(reference_s / mine, reference_s / np.maximum(reference_s + longer, least))
+
+
 def _medians(values: Samples, generator: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
     picks = generator.integers(0, len(values), size=(RESAMPLES, len(values)))
     medians: np.ndarray[Any, np.dtype[np.float64]] = np.median(np.asarray(values)[picks], axis=1)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.judge.inputs import InputSets
+from harness.judge.inputs import InputSets, Staged
 from harness.transport.worker_messages import Order
 
 
@@ -22,6 +22,21 @@ class Round:
     device_ms: float | None = None
     gathered: bool = False
     worked_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Calls on a device that were shown one by one, as the judge saw them, a figure each.
+
+    `call_s`: seconds from when contents began to be shown until the output was there. `besides_s`: from then until the
+    subject said so. `touch_s`: what a trifle took the device before the subject knew that there were no more.
+    `settled`: the outputs of all could be seen.
+    """
+
+    call_s: Sequence[float]
+    besides_s: Sequence[float]
+    touch_s: float
+    settled: bool
 
 
 @dataclass(frozen=True)
@@ -139,6 +154,19 @@ class Subject(Protocol):
         """Call the model on one slot, as `round` does on several, under the seed that `expect_steps` named.
 
         Raises LaidOutAnew where its output has another number of tensors than was described last.
+        """
+
+    def can_step(self) -> bool:
+        """Whether calls on a device can come one by one (`steps`): inputs are tensors alone that lie in memory which it
+        shares with the judge, and outputs have some few tensors that were described before.
+        """
+
+    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+        """Call the model on each of these slots of a device as soon as the judge has shown it, until all were.
+
+        Outputs of the round are those of the last call alone; `snapshot` then keeps what the judge saw of it, and
+        raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`. Raises
+        LaidOutAnew as `step` does.
         """
 
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:

@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from harness.judge.inputs import InputSets
 from harness.judge.round_figures import (
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
@@ -45,6 +46,7 @@ from harness.judge.round_figures import (
     slowed_beyond,
     slowed_by,
     stated_of,
+    steps_no_longer_than_alone,
     timing_of,
     with_chores,
 )
@@ -82,6 +84,14 @@ STEPPED_ROUNDS, STEPS = (16, 64), 48
 of up to so many calls. Only the last is held and verified, and nothing knows before which that is, be it the first: one
 that leaves out half of its calls in half of the rounds, without which no median moves, passes in less than 1% of all
 cases."""
+STEPPED_CALL_S = 1e-3
+"""On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by
+some tenths of a millisecond."""
+MOST_STAGED_BYTES = 64 << 20
+"""The contents of such a round lie on the host, and cross to the device while the clock runs."""
+STEPS_ALONE = 8
+"""So many of the reference once the candidate is gone: on a device no median of its calls beside counts longer than the
+longest of these."""
 STEPS_WIDTH, STEPS_SHARE = 0.05, 0.5
 """There are more of these rounds until the interval of what they say is narrower than that share of it, or lies above
 that of the other rounds, or until they took this share of the time for rounds."""
@@ -289,15 +299,18 @@ class _Turns:
         self._clock.split_round(self._candidate)
 
     def take_singles(self) -> None:
-        """Rounds of one call each, as a user waits for one, in turn; on a device, before the others."""
-        if not self._plan.singles or self.count == 1 or self.empty_s:
+        """Rounds of one call each, as a user waits for one, in turn; on a device, before the others.
+
+        Not where calls can come one by one without a round for each.
+        """
+        if not self._plan.singles or self.count == 1 or self._takes_steps():
             return
         self.singles = (Samples(), Samples())
         self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def confirm_singles(self) -> None:
         """More of them where they say less than the rounds."""
-        if self.singles is None or self.empty_s:
+        if self.singles is None:
             return
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, self.singles)
         assert timing.single_speedup is not None
@@ -305,13 +318,15 @@ class _Turns:
             self._singles(self.singles, MORE_SINGLE_CALLS)
 
     def take_steps(self, most_s: float) -> None:
-        """The same on a host, after the others, by rounds that show contents call by call."""
-        if not self._plan.singles or self.count == 1 or not self.empty_s:
+        """The same on a host, and of short calls on a device, after the others, by rounds that show contents call by
+        call.
+        """
+        if not self._plan.singles or self.count == 1 or not self._takes_steps():
             return
         self.singles = (Samples(), Samples())
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
-        (least, most), most_calls = STEPPED_ROUNDS, min(STEPS, self.count)
+        (least, most), most_calls = STEPPED_ROUNDS, self._most_steps()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
@@ -321,8 +336,19 @@ class _Turns:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                calls = self._chance.randint(1, most_calls)  # for each: one is stopped while the other has its own
-                self._clock.stepped(side, samples, calls, most=most_calls)
+                while len(samples.round_s) == taken:
+                    calls = self._chance.randint(1, most_calls)  # for each: one is stopped while the other has its own
+                    self._clock.stepped(side, samples, calls, most=most_calls)
+
+    def _takes_steps(self) -> bool:
+        """Whether contents of several calls are shown one by one."""
+        if self.empty_s:
+            return True
+        is_short = self._reference_s <= STEPPED_CALL_S and self._most_steps() > 1
+        return is_short and not self._tight and self._reference.subject.can_step()
+
+    def _most_steps(self) -> int:
+        return min(STEPS, self.count) if self.empty_s else most_steps_on_device(self._reference.sets)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
@@ -496,6 +522,11 @@ class _Turns:
         return is_even or usual_s * len(self.mine.round_s) >= self._plan.budget_s
 
 
+def most_steps_on_device(sets: InputSets) -> int:
+    """The most calls of a round in which they come one by one: their contents are held on the host."""
+    return min(STEPS, sets.count, MOST_STAGED_BYTES // sets.slot_bytes)
+
+
 def _width(speedup: Interval) -> float:
     return (speedup.high - speedup.low) / speedup.value
 
@@ -535,6 +566,9 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
+        steps = Samples()
+        if measured.singles is not None and alone.device_ms and not measured.singles[1].device_ms:
+            _take_steps_alone(clock, reference, steps)
         beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(
             clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
@@ -555,9 +589,12 @@ def beside_and_alone(
         excused = slowed_beyond(slowed, allowed, beside, alone, by_core=by_core(beside, alone, quick=quick))
         factor = min(longer, max(excused, stated_of(mine, beside, hand_over_s, count)[0].value))
     beside = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
+    singles = measured.singles
+    if singles is not None and steps.round_s:
+        singles = singles[0], steps_no_longer_than_alone(singles[1], steps)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
     unsure_s = spread([*before_s, *beyond_s])
-    timing = timing_of(mine, beside, hand_over_s, count, measured.singles, slowed=factor, unsure_s=unsure_s)
+    timing = timing_of(mine, beside, hand_over_s, count, singles, slowed=factor, unsure_s=unsure_s)
     found = {
         "reference_alone_ms": alone_ms,
         "mode": measured.timing.mode,
@@ -629,6 +666,13 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
         if drawn:
             clock.round(reference, drawn[turn % len(drawn)], alone)
     return alone
+
+
+def _take_steps_alone(clock: Clock, reference: Side, samples: Samples) -> None:
+    """Rounds whose calls come one by one, as many calls as half of what they have at most: which nobody is to know."""
+    most = most_steps_on_device(reference.sets)
+    for _ in range(STEPS_ALONE):
+        clock.stepped(reference, samples, max(2, most // 2), most=most)
 
 
 def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:

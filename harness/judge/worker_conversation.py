@@ -162,6 +162,23 @@ class Conversation:
         deadline = self._begin(request.packed(), (), seconds, during)
         return self._done(1, deadline, seconds, during, stop, size=Done.size_of(1, tensors))
 
+    def last_step(self, *, seconds: float, stop: Callable[[], None]) -> Done:
+        """The `Done` of the last of the calls that came by a page (`Steps`); `stop` is as in `ask_round`."""
+        return self._done(1, time.monotonic() + seconds, seconds, "steps", stop, size=None)
+
+    def attend(self, deadline: float, seconds: float, why: str) -> float:
+        """Answer a build that is asked for in a call that came by a page; the deadline, by what that took later.
+
+        Raises SubjectFailed where the worker says something else, or is late.
+        """
+        if self._channel.is_quiet() and time.monotonic() < deadline:
+            return deadline
+        during = f"step: {why}" if why else "step"
+        message = self._message(self._frame(deadline, seconds, during))
+        if not isinstance(message, Build):
+            raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
+        return self._answer_build(message, deadline, seconds, during)
+
     def _begin(self, text: bytes, descriptors: Sequence[int], seconds: float, during: str) -> float:
         """Have a worker that has said nothing since do what a clock sees; the deadline for its answer."""
         if not self._channel.is_quiet():

@@ -15,16 +15,17 @@ import torch
 from harness.backends.hardware import Hardware
 from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
+from harness.judge.device_steps import DeviceSteps
 from harness.judge.failure import LaidOutAnew
 from harness.judge.held_worker import HeldWorker
-from harness.judge.inputs import InputSets
+from harness.judge.inputs import InputSets, Staged
 from harness.judge.kept_outputs import KeptOutputs, LookedFor
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import OutputLayouts
 from harness.judge.output_memory import OutputMemory
 from harness.judge.output_reader import OutputReader
 from harness.judge.shared_arenas import SharedArenas
-from harness.judge.subject import KernelUse, Round, Trace, Unsettled
+from harness.judge.subject import KernelUse, Round, Stepped, Trace, Unsettled
 from harness.judge.worker_conversation import Conversation
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
@@ -60,6 +61,10 @@ outputs decides, and side by side they are one."""
 
 class WorkerSubject:
     """The candidate in a worker process that has loaded it. Implements `judge.subject.Subject`."""
+
+    substitutions: tuple[str, ...] = ()
+    cuda_error = 0
+    _was_stepped = False
 
     def __init__(
         self,
@@ -111,9 +116,15 @@ class WorkerSubject:
         self._reader = OutputReader(
             conversation, hardware=hardware, inputs=self._inputs, opened=self._opened, memory_bytes=memory_bytes
         )
-        self.substitutions: tuple[str, ...] = ()
+        self._steps = DeviceSteps(
+            conversation,
+            self._arenas,
+            hardware=hardware,
+            inputs=self._inputs,
+            layouts=self._layouts,
+            opened=self._opened,
+        )
         self.weights: abc.Mapping[str, str] = {}
-        self.cuda_error = 0
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
         self._opened.unmark()
@@ -209,6 +220,7 @@ class WorkerSubject:
 
     def _round_begins(self, slots: Sequence[int]) -> LookedFor:
         self._opened.unmark()
+        self._was_stepped = False
         self._inputs.round_begins(slots)
         self._held.round_begins()
         self._layouts.overwritten_as({})
@@ -240,6 +252,16 @@ class WorkerSubject:
         if len(self._done.addresses[0]) != tensors:
             raise LaidOutAnew("named another number of outputs than it had described before")
 
+    def can_step(self) -> bool:
+        return self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None and self._steps.are_possible()
+
+    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+        self._round_begins([one.slot for one in staged])
+        seconds, why = self._deadline_of(1)
+        stepped, self._done = self._steps.take(staged, seed=seed, seconds=seconds, why=why, stop=self._held.halt)
+        self._was_stepped = True
+        return stepped
+
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)
 
@@ -250,6 +272,9 @@ class WorkerSubject:
     def snapshot(self, calls: Sequence[int]) -> None:
         assert self._done is not None
         if self._inputs.copied_arena is not None:  # a flag says of such drivers that this cannot be done
+            return
+        if self._was_stepped:
+            self._kept.keep_seen(self._steps.seen(self._done))
             return
         if self._apart:
             self._kept.keep_gathered(self._done, calls)

@@ -103,6 +103,10 @@ class HostArena:
 
         return torch.frombuffer(self._map, dtype=torch.uint8)
 
+    def words(self) -> memoryview:
+        """All of it as words of eight bytes, each of which is read and written as one."""
+        return memoryview(self._map).cast("Q")
+
     def descriptor(self) -> int:
         return os.dup(self._descriptor)
 

@@ -149,14 +149,18 @@ class Go(Frozen):
 
 
 class Steps(Frozen):
-    """Calls come one by one on a host: be ready for them, as far as that can be. Answer: `Attending`.
+    """Calls come one by one: be ready for them, as far as that can be. Answer: `Attending`.
 
     Each comes as a `Step` once its contents are there, is seeded alike, and answered by a `Done` of that call alone, or
     by `Raised`. How many come nothing tells: the next other request ends them, and asks of the outputs of the last.
+
+    Where `page` names an arena on the host the words of that call and answer, as `steps_page` has them, until one says
+    that it was the last call. Then comes a `Done` of that, or `Raised` before.
     """
 
     say: Literal["steps"] = "steps"
     seed: int
+    page: int | None = None
 
 
 @dataclass(frozen=True)

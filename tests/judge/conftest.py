@@ -10,10 +10,10 @@ import torch
 
 from harness.judge.audit import audit
 from harness.judge.bench import Bench
-from harness.judge.inputs import InputSets
+from harness.judge.inputs import InputSets, Staged
 from harness.judge.judge import Finding, judge
 from harness.judge.problem import load_problem
-from harness.judge.subject import Round, Trace
+from harness.judge.subject import Round, Stepped, Trace
 from harness.judge.tensors import leaves
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
@@ -95,6 +95,12 @@ class FunctionSubject:
 
     def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
         self.round([slot], seed=seed, hold=hold)
+
+    def can_step(self) -> bool:
+        return False
+
+    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+        raise AssertionError("on a host calls come by messages")
 
     def look_for(self, calls: int) -> None:
         pass

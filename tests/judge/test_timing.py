@@ -29,8 +29,8 @@ from harness.judge.round_figures import (
     with_chores,
 )
 from harness.judge.rounds import Side
-from harness.judge.statistics import with_repeatability
-from harness.judge.subject import Round, Unsettled
+from harness.judge.statistics import ratio_by_paired_difference, with_repeatability
+from harness.judge.subject import Round, Stepped, Unsettled
 from harness.judge.timing import (
     Plan,
     _Turns,
@@ -53,6 +53,7 @@ class Recorder:
         self.call_device_ms = None
         self.call_s = 1e-3
         self.share_for_waiting = 0.0
+        self.steps_on_device = False
         self.spans_s = []
         self.inputs = None
 
@@ -91,6 +92,18 @@ class Recorder:
 
     def step(self, slot, *, seed, hold=False):
         self.round([slot], seed=seed, hold=hold)
+
+    def can_step(self):
+        return self.steps_on_device
+
+    def steps(self, staged, *, seed):
+        """Made-up times as those of rounds, and as if each were answered at once."""
+        assert not self.frozen
+        self.log.append((self.name, [one.slot for one in staged], []))
+        took_s = [3e-5 + self.seconds([one.slot]) for one in staged]
+        self.clock.now += sum(took_s)
+        self.frozen = True
+        return Stepped(took_s, [0.0] * len(took_s), 2e-4, settled=True)
 
     def settle(self):
         assert self.frozen
@@ -567,6 +580,105 @@ def test_calls_whose_contents_a_host_shows_one_by_one_are_what_counts(tight):
     assert len(measured.singles[0].round_s) >= timing.STEPPED_ROUNDS[0]
 
 
+@pytest.fixture
+def stepping(monkeypatch):
+    """Both sides are on a device, where their calls can come one by one."""
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(Recorder, "can_step", lambda self: True)
+
+
+def step_alike(candidate, reference, *, call_s=4e-5, touch_s=(2e-4, 2e-4)):
+    """Rounds of the candidate in a quarter of the time that its calls take one by one, which is the reference's."""
+    batches(candidate, reference)
+    for side, trifle_s in zip((candidate, reference), touch_s, strict=True):
+        side.steps = lambda staged, *, seed, side=side, trifle_s=trifle_s: stepped(side, staged, call_s, trifle_s)
+
+
+def stepped(side, staged, call_s, touch_s):
+    side.frozen = True
+    return Stepped([call_s + 3e-5] * len(staged), [0.0] * len(staged), touch_s, settled=True)
+
+
+@pytest.mark.usefixtures("stepping")
+def test_calls_whose_contents_a_device_is_shown_one_by_one_are_what_counts():
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, log = run(200, plan=plan, change=step_alike, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 3
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.02)
+    assert {len(slots) for _, slots, _ in log} <= {0, 100, 200}  # of one call there are none, and one is split
+    assert not measured.paused
+
+
+@pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("why", ["long calls", "no room", "no copy engines"])
+def test_where_calls_of_a_device_cannot_come_one_by_one_there_are_rounds_of_one_call(monkeypatch, why):
+    if why == "no room":
+        monkeypatch.setattr(timing, "MOST_STAGED_BYTES", 1)
+    if why == "no copy engines":
+        monkeypatch.setattr(Recorder, "can_step", lambda self: False)
+    reference_s = 1.1 * timing.STEPPED_CALL_S if why == "long calls" else 4e-5
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, log = run(200, plan=plan, change=batches, device_ms=DEVICE_MS, reference_s=reference_s)
+    assert sum(len(slots) == 1 for _, slots, _ in log) >= 2 * timing.LONG_SINGLES
+    assert measured.singles[0].device_ms
+
+
+@pytest.mark.usefixtures("stepping")
+def test_a_device_that_is_busy_while_a_candidate_waits_for_a_call_is_told_by_a_trifle_that_waits_for_it():
+    plan = Plan(budget_s=0.0, singles=True)
+    change = partial(step_alike, touch_s=(2e-3, 2e-4))
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert measured.paused
+
+
+@pytest.mark.usefixtures("stepping")
+def test_calls_of_the_reference_one_by_one_count_no_longer_than_they_take_without_the_candidate():
+    """Slowed apart from its rounds they hid that a candidate had done several calls in one."""
+    there = [True]
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        reference.steps = lambda staged, *, seed: stepped(reference, staged, 7e-5 if there else 4e-5, 2e-4)
+
+    measured, _ = run(
+        200,
+        plan=Plan(budget_s=0.0, singles=True),
+        change=change,
+        device_ms=DEVICE_MS,
+        reference_s=4e-5,
+        alone=lambda candidate, reference: there.clear(),
+    )
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.03)
+
+
+@pytest.mark.usefixtures("stepping")
+def test_a_reference_whose_outputs_cannot_be_seen_is_timed_by_its_answers_after_some_rounds(monkeypatch):
+    surveyed = []
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+
+        def steps(staged, *, seed):
+            reference.frozen = True
+            return Stepped([1e-4] * len(staged), [0.0] * len(staged), 2e-4, settled=False)
+
+        reference.steps, reference.survey = steps, surveyed.append
+
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert len(measured.singles[1].round_s) >= timing.STEPPED_ROUNDS[0]
+    assert [0] in surveyed
+
+
+def test_what_slows_a_host_for_some_calls_one_by_one_slows_those_beside_them():
+    theirs = [4e-5 + (1e-5 if at % 3 else 0.0) for at in range(16)]
+    mine = [one - 5e-6 for one in theirs]
+    random.Random(1).shuffle(both := list(zip(mine, theirs, strict=True)))
+    alone_s, told = ratio_by_paired_difference(1e-5, [one for _, one in both], [one for one, _ in both], least=1e-6)
+    assert alone_s == pytest.approx(5e-6)
+    assert told.high - told.low < 1e-6
+
+
 def test_calls_one_by_one_count_however_far_the_rounds_of_a_host_scatter():
     """A speed-up of 2.45 was stated where single calls said 1.22: the interval of the rounds held both."""
 
@@ -618,7 +730,8 @@ def test_what_is_made_ready_in_every_third_round_of_calls_shown_one_by_one_count
     assert measured.timing.speedup.value < 1.6
 
 
-def test_of_calls_shown_one_by_one_either_side_may_be_the_first():
+def test_of_calls_shown_one_by_one_either_side_may_be_the_first(monkeypatch):
+    monkeypatch.setattr(timing.random.SystemRandom, "randint", lambda self, least, most: 2)  # of one call is one more
     turns = []
 
     def change(*sides):
@@ -664,7 +777,7 @@ def test_how_long_a_side_is_stopped_tells_nothing_of_how_many_calls_it_is_shown_
     monkeypatch.setattr(InputSets, "write", write)
     run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
     assert {writes for _, writes, _ in turns} == {timing.STEPS}
-    shown = [calls for _, _, calls in turns]
+    shown = [calls for _, _, calls in turns if calls > 1]  # of one call alone there is one more
     assert sum(one == other for one, other in zip(shown[::2], shown[1::2], strict=True)) < len(shown) / 4
 
 

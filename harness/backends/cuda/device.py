@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from harness.backends.awake_core import AwakeCore
+from harness.backends.cuda.copy_engines import CudaCopies
 from harness.backends.hardware import Hardware
 from harness.backends.reading import Reading
 from harness.errors import DeviceError
@@ -41,6 +42,7 @@ class CudaDevice(Hardware):
         properties = torch.cuda.get_device_properties(0)
         super().__init__(torch.device("cuda", 0), int(properties.L2_cache_size), awake)
         self._nvml = _nvml_handle(gpu)
+        self._copies: CudaCopies | None = None
         self._clock_hz = 1e3 * getattr(properties, "clock_rate", _USUAL_KHZ)
         self.name = torch.cuda.get_device_name(0)
         self.identity = f"gpu-{getattr(properties, 'uuid', None) or gpu}".replace("/", "-")
@@ -57,6 +59,11 @@ class CudaDevice(Hardware):
 
     def ipc(self) -> Driver:
         return Driver()
+
+    def copy_engines(self) -> CudaCopies:
+        if self._copies is None:
+            self._copies = CudaCopies()
+        return self._copies
 
     def wait(self) -> None:
         torch.cuda.synchronize()

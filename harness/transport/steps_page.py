@@ -1,0 +1,31 @@
+"""Steps page: words of shared memory by which a call is asked for and answered, while both sides look on.
+
+A message takes either side some 10 us in Python. Calls on a device take less, and who put a loop of its own in the
+place of the worker's would seem so much faster.
+"""
+
+SHOWN = 0
+"""The word that the judge writes: the number of the call, from 1 on, times 2**32, and its slot."""
+ANSWERED = 1
+"""The number of the call that the worker has answered last. It writes this after the words that follow."""
+TENSORS = 2
+"""How many tensors the output of that call has; their addresses follow."""
+ADDRESSES = 3
+MOST_TENSORS = 8
+OVER = (1 << 64) - 1
+"""What the judge writes in the place of a call once there are no more."""
+
+
+def shown(number: int, slot: int) -> int:
+    """The word that asks for a call."""
+    return number << 32 | slot
+
+
+def slot_of(word: int) -> int:
+    """The slot that it names."""
+    return word & 0xFFFFFFFF
+
+
+def number_of(word: int) -> int:
+    """The number of the call that it asks for."""
+    return word >> 32

@@ -1,0 +1,280 @@
+"""Calls on a device that come one by one: both ends of it in two threads, over memory of the host's."""
+
+import ctypes
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from harness.judge import device_steps
+from harness.judge.device_steps import DeviceSteps
+from harness.judge.failure import LaidOutAnew, SubjectFailed
+from harness.judge.inputs import InputSets
+from harness.judge.snapshot import Allocation
+from harness.judge.subject import Unsettled
+from harness.transport.memory import HostArena
+from harness.transport.values import TensorValue
+from harness.transport.worker_messages import Attending, Done
+from harness.worker import serve
+
+LATE_S = 0.02
+
+
+class Engines:
+    """Copies at once."""
+
+    def __init__(self):
+        self.reads = 0
+
+    def room(self, size):
+        return torch.zeros(size, dtype=torch.uint8)
+
+    def queue_write(self, host, device, size):
+        ctypes.memmove(device, host, size)
+
+    def queue_read(self, device, host, *, width, pitch, height):
+        self.reads += 1
+        for row in range(height):
+            ctypes.memmove(host + row * width, device + row * pitch, width)
+
+    def wait(self):
+        time.sleep(1e-4)  # lets the other thread run
+
+
+class Talk:
+    """The other end, in a thread once calls are announced."""
+
+    def __init__(self, server):
+        self.server, self.page, self.raised = server, None, []
+
+    def ask(self, request, kind, **_):
+        def run():
+            try:
+                self.done = self.server._call_at_sight(self.page, request.seed)
+            except Exception as error:  # noqa: BLE001
+                self.raised.append(error)
+
+        self.thread = threading.Thread(target=run)
+        self.thread.start()
+        return Attending()
+
+    def attend(self, deadline, seconds, why):
+        if self.raised or time.monotonic() > deadline:
+            raise SubjectFailed("exception", str(*self.raised) or f"timeout: {why}")
+        return deadline
+
+    def last_step(self, *, seconds, stop):
+        self.thread.join(seconds)
+        stop()
+        return self.done
+
+
+@pytest.fixture(autouse=True)
+def _turns_are_short():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    yield
+    sys.setswitchinterval(before)
+
+
+def layout_of(value):
+    return TensorValue(
+        dtype=str(value.dtype).removeprefix("torch."),
+        shape=tuple(value.shape),
+        strides=tuple(value.stride()),
+        offset=0,
+    )
+
+
+def seen_at(address, size):
+    return torch.frombuffer((ctypes.c_ubyte * size).from_address(address), dtype=torch.uint8)
+
+
+class Stage:
+    """A model on both sides of the page. `like` is an output of it; `maps` says which addresses are mapped here."""
+
+    def __init__(self, model, *, like, shape=(64,), calls=6, maps=lambda address: True):
+        self.sets = InputSets([torch.zeros(shape)], calls, HostArena)
+        self.sets._apart = torch.full_like(self.sets._raw, 0xA5)
+        self.sets._make_room()
+        for slot in range(calls):
+            self.sets.write(slot, [torch.rand(shape)])
+        server = serve.Server(SimpleNamespace())
+        server._model = model
+        server._inputs = [self.sets.arguments(slot) for slot in range(calls)]
+        self.talk, self.engines, self.stopped = Talk(server), Engines(), []
+
+        def holding(address, size):
+            return Allocation(address, size, "ab", seen_at(address, size)) if maps(address) else None
+
+        def attach(arena):
+            self.talk.page = arena.words()
+            return 7, 4096
+
+        self.steps = DeviceSteps(
+            self.talk,
+            SimpleNamespace(attach=attach),
+            hardware=SimpleNamespace(copy_engines=lambda: self.engines, touch=lambda: None, device=torch.device("cpu")),
+            inputs=SimpleNamespace(allocations=[]),
+            layouts=SimpleNamespace(newest=tuple(layout_of(value) for value in like)),
+            opened=SimpleNamespace(holding=holding),
+        )
+
+    def take(self, *, seconds=10.0):
+        staged = self.sets.stage(range(self.sets.count))
+        return self.steps.take(staged, seed=1, seconds=seconds, why="", stop=lambda: self.stopped.append(True))
+
+    def last(self):
+        return self.sets.arguments(self.sets.count - 1)[0]
+
+
+def test_contents_come_call_by_call_and_what_is_seen_of_the_last_one_is_its_output():
+    seen = []
+
+    def model(x):
+        seen.append(x.clone())
+        return x * 2
+
+    stage = Stage(model, like=[torch.zeros(64)])
+    stepped, done = stage.take()
+    assert stepped.settled
+    assert stage.stopped == [True]
+    assert len(stepped.call_s) == len(stepped.besides_s) == 6
+    assert all(torch.equal(one, stage.sets.arguments(slot)[0]) for slot, one in enumerate(seen))
+    (kept,) = stage.steps.seen(done)[done.addresses[0][0]]
+    sampled = kept.sampled()
+    assert torch.equal(sampled.values, (stage.last() * 2)[sampled.places])
+
+
+def test_contents_of_later_calls_are_not_there_before_those_before_are_answered():
+    stage = Stage(lambda x: x * 2, like=[torch.zeros(64)])
+    shown = []
+
+    def model(x):
+        shown.append(sum(float(stage.sets.arguments(slot)[0].sum()) > 0 for slot in range(6)))
+        return x * 2
+
+    stage.sets._raw.fill_(0)
+    stage.talk.server._model = model
+    stage.take()
+    assert shown == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_call_is_over_once_its_output_is_there_and_what_is_done_until_it_is_answered_is_told_apart():
+    held = torch.zeros(64)
+
+    def model(x):
+        torch.mul(x, 2, out=held)
+        time.sleep(LATE_S)
+        return held
+
+    stepped, _ = Stage(model, like=[held]).take()
+    assert max(stepped.call_s[1:]) < LATE_S
+    assert min(stepped.besides_s[1:]) > LATE_S / 2
+
+
+def test_who_answers_before_its_output_is_there_has_an_output_that_was_not_there():
+    held = torch.zeros(64)
+
+    def model(x):
+        threading.Timer(LATE_S, lambda: torch.mul(x, 2, out=held)).start()
+        return held
+
+    stage = Stage(model, like=[held])
+    _, done = stage.take()
+    (kept,) = stage.steps.seen(done)[done.addresses[0][0]]
+    assert not torch.equal(kept.sampled().values, stage.last() * 2)
+    time.sleep(2 * LATE_S)
+
+
+def test_outputs_that_take_turns_are_looked_at_where_the_next_one_lies():
+    both, turn = [torch.zeros(64), torch.zeros(64)], [0]
+
+    def model(x):
+        turn[0] += 1
+        at = both[turn[0] % 2]
+        torch.mul(x, 2, out=at)
+        time.sleep(LATE_S)
+        return at
+
+    stepped, _ = Stage(model, like=both[:1]).take()
+    assert max(stepped.call_s[3:]) < LATE_S  # the first two are not known, nor what follows the second
+
+
+def test_an_output_where_nothing_is_mapped_leaves_the_round_open_be_it_of_one_call_alone():
+    outputs = [torch.zeros(64) for _ in range(6)]
+    places = iter(range(6))
+    elsewhere = outputs[2].data_ptr()
+    stage = Stage(lambda x: outputs[next(places)], like=outputs[:1], maps=lambda address: address != elsewhere)
+    stepped, done = stage.take()
+    assert not stepped.settled
+    with pytest.raises(Unsettled):
+        stage.steps.seen(done)
+
+
+def test_another_number_of_outputs_is_another_layout():
+    stage = Stage(lambda x: (x * 2, x * 3), like=[torch.zeros(64)])
+    with pytest.raises(LaidOutAnew, match="has 2 outputs"):
+        stage.take()
+    stage.talk.page[0] = device_steps.OVER
+    stage.talk.thread.join()
+
+
+def test_a_candidate_that_raises_in_a_call_has_failed():
+    def model(x):
+        raise ValueError("not today")
+
+    with pytest.raises(SubjectFailed, match="not today"):
+        Stage(model, like=[torch.zeros(64)]).take()
+
+
+def test_a_call_has_a_deadline():
+    stage = Stage(lambda x: time.sleep(10 * LATE_S) or x, like=[torch.zeros(64)])
+    with pytest.raises(SubjectFailed, match="timeout"):
+        stage.take(seconds=LATE_S)
+    stage.talk.page[0] = device_steps.OVER
+    stage.talk.thread.join()
+
+
+def test_another_output_than_the_one_that_was_answered_leaves_the_round_open():
+    stage = Stage(lambda x: x * 2, like=[torch.zeros(64)])
+    last_step = stage.talk.last_step
+    stage.talk.last_step = lambda **named: Done(((last_step(**named).addresses[0][0] + 64,),))
+    stepped, _ = stage.take()
+    assert not stepped.settled
+
+
+@pytest.mark.parametrize(
+    "lay_out",
+    [
+        lambda x: x,
+        lambda x: x.t(),
+        lambda x: torch.cat([x, x], 1)[:, : x.shape[1] // 2],
+        lambda x: x[:, :1].expand(x.shape),
+        lambda x: x.double(),
+        lambda x: x > 0.5,
+    ],
+    ids=["plain", "transposed", "with-gaps", "expanded", "doubles", "bools"],
+)
+@pytest.mark.parametrize("size", [16, 300])
+def test_what_is_read_of_an_output_are_its_elements_however_it_lies(lay_out, size):
+    value = lay_out(torch.rand(size, size))
+    stage = Stage(lambda x: value, like=[value], calls=2)
+    _, done = stage.take()
+    (kept,) = stage.steps.seen(done)[done.addresses[0][0]]
+    sampled = kept.sampled()
+    assert len(sampled.places) >= 16
+    assert torch.equal(sampled.values, value.reshape(-1)[sampled.places])
+
+
+def test_what_is_read_of_a_large_output_is_spread_over_all_of_it_from_a_random_place_on():
+    leaf = layout_of(torch.zeros(1_000_003))
+    found = [device_steps._runs_of(leaf)[0] for _ in range(20)]
+    assert len({offset for offset, *_ in found}) > 1
+    for offset, width, pitch, height in found:
+        assert offset % width == pitch % width == 0
+        assert offset + (height - 1) * pitch + width <= leaf.span * 4
+        assert (height - 1) * pitch > 0.97 * leaf.span * 4
