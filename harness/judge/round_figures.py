@@ -265,10 +265,12 @@ def timing_of(
     theirs_ms = [theirs.call_ms(hand_over_s, count)[at] / slowed for at in rounds]
     speedup = median_ratio(theirs_ms, mine_ms, resamples=resamples)
     single = alone_ms = usual_ms = None
+    stated_ms = median(mine_ms)
     if singles is not None:
         usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
         speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms)
-    found = with_repeatability(speedup, median(mine_ms), median(theirs_ms), unsure_s / count * 1e3)
+        stated_ms = alone_ms if speedup is single else stated_ms
+    found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
         candidate_ms=median(mine_ms),
         reference_ms=median(theirs_ms),

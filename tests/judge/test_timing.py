@@ -670,6 +670,17 @@ def test_a_reference_whose_outputs_cannot_be_seen_is_timed_by_its_answers_after_
     assert [0] in surveyed
 
 
+def test_what_a_hand_over_may_be_off_by_widens_no_interval_that_calls_one_by_one_say():
+    """Of calls of 0.7 us in rounds and 13 us one by one [0.0, 3.2] was stated (H200, November 2026)."""
+    mine, theirs = (
+        Samples([3e-3 + 256 * call_s] * 16, [], [], [True] * 16, ["nominal"] * 16) for call_s in (7e-7, 11e-6)
+    )
+    singles = Samples([53e-6] * 16), Samples([52e-6] * 16)
+    told = timing_of(mine, theirs, 3e-3, 256, singles, unsure_s=5e-4).speedup
+    assert told.value == pytest.approx(11 / 12, rel=0.01)
+    assert 0.85 < told.low < told.high < 1.05
+
+
 def test_what_slows_a_host_for_some_calls_one_by_one_slows_those_beside_them():
     theirs = [4e-5 + (1e-5 if at % 3 else 0.0) for at in range(16)]
     mine = [one - 5e-6 for one in theirs]

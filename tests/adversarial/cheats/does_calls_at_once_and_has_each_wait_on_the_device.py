@@ -65,7 +65,7 @@ board = {"key": None}
 
 def launch_once(request):
     slots, count = request.slots, len(server._inputs)
-    if len(slots) < 2 or len(slots) < count or request.spin_ms is not None:
+    if count < 2 or len(slots) < count or request.spin_ms is not None:
         return go(request)
     inputs = [one[0] for one in server._inputs]
     key = (inputs[0].data_ptr(), count)
