@@ -121,6 +121,8 @@ QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
+QUICK_STEPS = 6
+"""So many rounds of either side whose calls come one by one say whether a short call is faster alone, too."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.5, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
@@ -236,17 +238,7 @@ def measure(
             reference_s=reference_s,
         )
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight, reference_s=reference_s)
-        turns.warm_up()
-        turns.split()
-        quick = plan.quick and turns.tell_quickly()
-        if not quick:
-            turns.take_singles()
-            started = time.monotonic()
-            while not turns.suffice(time.monotonic() - started):
-                proceed()
-                turns.block()
-            turns.confirm_singles()
-            turns.take_steps(plan.budget_s * STEPS_SHARE)
+        quick = turns.take(proceed)
         evict_s = max(median(seconds) for seconds in clock.evict_s.values())
         timing = timing_of(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
@@ -270,7 +262,8 @@ class _Turns:
     ) -> None:
         self._clock, self._candidate, self._reference = clock, candidate, reference
         self._base, self._others = kinds[0], kinds[1:]
-        self._plan, self._tight, self._reference_s = plan, tight, reference_s
+        self._plan, self._tight = plan, tight
+        self._reference_s = self._known_s = reference_s
         self._chance = random.SystemRandom()
         self._last: Side | None = None
         self._first, self._second = candidate, reference
@@ -280,12 +273,29 @@ class _Turns:
         self.mine, self.theirs = Samples(), Samples()
         self.singles: tuple[Samples, Samples] | None = None
 
+    def take(self, proceed: Callable[[], None]) -> bool:
+        """All rounds. Whether few told enough; `proceed` is called between blocks of the others."""
+        self.warm_up()
+        self.split()
+        if self._plan.quick and self.tell_quickly():
+            self.take_steps_quickly()
+            return True
+        self.take_singles()
+        started = time.monotonic()
+        while not self.suffice(time.monotonic() - started):
+            proceed()
+            self.block()
+        self.confirm_singles()
+        self.take_steps(self._plan.budget_s * STEPS_SHARE)
+        return False
+
     def warm_up(self) -> None:
         """Rounds that do not count; where the reference has no events of a device, also what an empty one takes."""
         warm = Samples()
         for _ in range(WARM_UP_ROUNDS):
             self._round(self._candidate, self._base, look=True)
             self._round(self._reference, self._base, warm, look=True)
+        self._known_s = min([self._reference_s, *(ms / 1e3 for ms in warm.device_ms)])
         if not warm.device_ms:
             after = None if self._tight else self._candidate
             self.empty_s = self._clock.empty_rounds(self._reference, after=after, slots=self.count)
@@ -323,10 +333,19 @@ class _Turns:
         """
         if not self._plan.singles or self.count == 1 or not self._takes_steps():
             return
+        self._take_steps(*STEPPED_ROUNDS, most_s)
+
+    def take_steps_quickly(self) -> None:
+        """Few of these on a device, where a quick measurement says that the candidate is faster."""
+        is_faster = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup.value > 1.0
+        if self._plan.singles and self.count > 1 and not self.empty_s and is_faster and self._takes_steps():
+            self._take_steps(QUICK_STEPS, QUICK_STEPS, math.inf)
+
+    def _take_steps(self, least: int, most: int, most_s: float) -> None:
         self.singles = (Samples(), Samples())
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
-        (least, most), most_calls = STEPPED_ROUNDS, self._most_steps()
+        most_calls = self._most_steps()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             late = time.monotonic() - started > most_s
             if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
@@ -344,7 +363,7 @@ class _Turns:
         """Whether contents of several calls are shown one by one."""
         if self.empty_s:
             return True
-        is_short = self._reference_s <= STEPPED_CALL_S and self._most_steps() > 1
+        is_short = self._known_s <= STEPPED_CALL_S and self._most_steps() > 1
         return is_short and not self._tight and self._reference.subject.can_step()
 
     def _most_steps(self) -> int:

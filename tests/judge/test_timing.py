@@ -610,15 +610,32 @@ def test_calls_whose_contents_a_device_is_shown_one_by_one_are_what_counts():
 
 
 @pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("faster", [True, False])
+def test_a_quick_measurement_that_says_faster_has_calls_come_one_by_one_too(faster):
+    """Of several calls done as one it would state a gain of up to half."""
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.seconds = lambda slots: (3e-5 if faster else 4.3e-5) * len(slots)
+
+    plan = Plan(budget_s=60.0, singles=True, quick=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert measured.timing.mode == "quick"
+    assert (measured.singles is not None) == faster
+    assert measured.timing.speedup.value == pytest.approx(1.0 if faster else 4 / 4.3, rel=0.02)
+
+
+@pytest.mark.usefixtures("stepping")
 @pytest.mark.parametrize("why", ["long calls", "no room", "no copy engines"])
 def test_where_calls_of_a_device_cannot_come_one_by_one_there_are_rounds_of_one_call(monkeypatch, why):
     if why == "no room":
         monkeypatch.setattr(timing, "MOST_STAGED_BYTES", 1)
     if why == "no copy engines":
         monkeypatch.setattr(Recorder, "can_step", lambda self: False)
-    reference_s = 1.1 * timing.STEPPED_CALL_S if why == "long calls" else 4e-5
+    if why == "long calls":
+        monkeypatch.setattr(timing, "STEPPED_CALL_S", 1e-9)
     plan = Plan(budget_s=0.0, singles=True)
-    measured, log = run(200, plan=plan, change=batches, device_ms=DEVICE_MS, reference_s=reference_s)
+    measured, log = run(200, plan=plan, change=batches, device_ms=DEVICE_MS, reference_s=4e-5)
     assert sum(len(slots) == 1 for _, slots, _ in log) >= 2 * timing.LONG_SINGLES
     assert measured.singles[0].device_ms
 
