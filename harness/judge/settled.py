@@ -11,7 +11,7 @@ from harness.judge.correctness import RTOL, Agreement, Disagreement, Expected
 from harness.judge.criteria import Leaf, first_broken
 from harness.judge.error_tally import REDUCIBLE, Tally, spread_of
 from harness.judge.output_scale import FEWEST_SMALL, GAP, LEAST, SAMPLED, SMALL_SHARE, Scale
-from harness.judge.sampled import at_kept_places, compare_kept
+from harness.judge.sampled import compare_kept, kept_of
 from harness.judge.subject import Sampled
 from harness.judge.tensors import ascending
 from harness.schema.record import ToleranceName
@@ -49,8 +49,7 @@ def kept_alike(output: Any, expected: Expected) -> Kept | None:
     like = expected.like
     if not (expected.may_widen and isinstance(output, Sampled | torch.Tensor) and isinstance(like, torch.Tensor)):
         return None
-    actual, narrowed = at_kept_places(output, replace(expected, exact=like, others=()))
-    got, want = actual.detach(), narrowed.like.detach()
+    got, want = (side.detach() for side in kept_of(output, like))
     if got.device != want.device or first_broken("leaf", Leaf(got, want, "output")) is not None:
         return None
     if want.dtype not in REDUCIBLE or want.numel() > MOST_ALIKE:
