@@ -361,9 +361,14 @@ class InputSets:
         self._write_plain((slot,), inputs)
 
     def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
-        """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls."""
+        """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls.
+
+        Into all slots, in their order, by a copy, which no index is asked for.
+        """
         self._require_room()
-        order = torch.tensor(list(slots), device=self._raw.device)
+        order: Any = ...
+        if list(slots) != list(range(self.count)):
+            order = torch.tensor(list(slots)).to(self._raw.device, non_blocking=True)
         for leaf, value in zip(tensors(self._template), leaves(inputs), strict=True):
             if leaf.elements:
                 places = self._of_all_slots(leaf)
