@@ -17,7 +17,7 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge.problem import seed_everything
-from harness.judge.tensors import PIECE, in_each, leaves, mapped, plain, same, same_bits, size_of, views
+from harness.judge.tensors import PIECE, in_each, leaves, mapped, pieces, plain, same, same_bits, size_of, views
 from harness.transport.memory import Arena, CopiedArena, aligned, element_size, view
 from harness.transport.values import (
     MappingValue,
@@ -361,9 +361,14 @@ class InputSets:
         self._write_plain((slot,), inputs)
 
     def write_together(self, slots: Sequence[int], inputs: list[Any]) -> None:
-        """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls."""
+        """Put inputs of as many calls into slots, one kernel a tensor; each tensor has a leading dimension of calls.
+
+        Into all slots, in their order, by a copy, which no index is asked for.
+        """
         self._require_room()
-        order = torch.tensor(list(slots), device=self._raw.device)
+        order: Any = ...
+        if list(slots) != list(range(self.count)):
+            order = torch.tensor(list(slots)).to(self._raw.device, non_blocking=True)
         for leaf, value in zip(tensors(self._template), leaves(inputs), strict=True):
             if leaf.elements:
                 places = self._of_all_slots(leaf)
@@ -463,20 +468,21 @@ class InputSets:
         """Whether slots, and the red zones around, still hold to the last bit what was revealed of them."""
         if self._written is self._raw:
             return True
+        raw, written = (self._words(memory) for memory in (self._raw, self._written))
         if self.on_device and len(slots) * self._slot_size <= _AT_ONCE:
-            at = torch.tensor(list(slots), device=self._raw.device)
-            raw, written = (self._words(memory)[at] for memory in (self._raw, self._written))
-            return torch.equal(raw, written)
-        return all(same_bits(raw, written) for raw, written in (self._of(slot) for slot in slots))
+            at = torch.tensor(list(slots)).to(raw.device, non_blocking=True)
+            return torch.equal(raw[at], written[at])
+        mine, theirs = raw.unbind(), written.unbind()
+        if not self.on_device:
+            return all(torch.equal(mine[slot], theirs[slot]) for slot in slots)
+        parts = (part for slot in slots for _, part in pieces(mine[slot], theirs[slot]))
+        differ = [one.ne(other).any() for one, other in parts]
+        return not torch.stack(differ).any()  # which waits for the device once
 
     def _words(self, memory: torch.Tensor) -> torch.Tensor:
         """A row for each slot and its zones, of words of eight bytes."""
         shape = (self.count, (self._slot_size + RED_ZONE) // 8)
         return memory.view(torch.int64).as_strided(shape, (self._slot_size // 8, 1))
-
-    def _of(self, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
-        start, end = slot * self._slot_size, (slot + 1) * self._slot_size + RED_ZONE
-        return self._raw[start:end], self._written[start:end]
 
     def red_zones_intact(self, slot: int) -> bool:
         """Whether no byte between a slot's tensors was written."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
-from harness.judge.tensors import at_places, pieces
+from harness.judge.tensors import ascending, at_places, pieces
 
 REFERENCE_ERROR_FACTOR, REDUCED_ERROR_FACTOR = 8.0, 2.0
 MOST_OWN_ERROR, OWN_ERROR_TOLERANCES = 0.5, 500.0
@@ -139,10 +138,7 @@ def some_sizes(exact: torch.Tensor) -> torch.Tensor:
     if exact.numel() > SAMPLED:
         exact = at_places(exact, some_places(exact))
     sizes = exact.detach().reshape(-1).double().abs()
-    sizes = sizes[sizes.isfinite() & (sizes > LEAST)]
-    if sizes.is_cuda:
-        return sizes.sort().values
-    return torch.from_numpy(np.sort(sizes.numpy()))  # four times as fast as torch's: 11 µs for 4096
+    return ascending(sizes[sizes.isfinite() & (sizes > LEAST)])
 
 
 LEAST = 2.0**-126

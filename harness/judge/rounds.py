@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from harness.backends.reading import Reading
 from harness.judge.failure import LaidOutAnew, SubjectFailed
@@ -89,8 +89,7 @@ class Side:
     sets: InputSets
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """What a round's call was given: the slot, the contents that the judge wrote there, and their kind."""
 
     slot: int
@@ -382,8 +381,10 @@ class Clock:
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
         drawn = self._draw(kind, len(order))
         if isinstance(drawn, Together):
-            side.sets.write_together(order, drawn.get())
-            return [Written(slot, drawn.of(call), kind) for call, slot in enumerate(order)]
+            slots = sorted(order)  # one is drawn like another, and all slots in their order are one copy
+            side.sets.write_together(slots, drawn.get())
+            place = {slot: place for place, slot in enumerate(slots)}
+            return [Written(slot, drawn.of(place[slot]), kind) for slot in order]
         written = []
         for slot, contents in zip(order, drawn, strict=True):
             side.sets.write(slot, contents.get())

@@ -18,8 +18,12 @@ def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> A
 
 def is_as_written(output: Any, expected: Expected) -> bool:
     """Whether an output is what the reference as written says, bit for bit, at the places that were kept."""
-    actual, narrowed = at_kept_places(output, expected)
-    return same(actual, narrowed.like)
+    return same(*kept_of(output, expected.like))
+
+
+def kept_of(output: Any, like: Any) -> tuple[Any, Any]:
+    """An output and what the reference as written says, as `at_kept_places` has them."""
+    return _narrowed(output, like, like)[:2]
 
 
 def at_kept_places(output: Any, expected: Expected) -> tuple[Any, Expected]:

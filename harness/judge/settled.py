@@ -11,8 +11,9 @@ from harness.judge.correctness import RTOL, Agreement, Disagreement, Expected
 from harness.judge.criteria import Leaf, first_broken
 from harness.judge.error_tally import REDUCIBLE, Tally, spread_of
 from harness.judge.output_scale import FEWEST_SMALL, GAP, LEAST, SAMPLED, SMALL_SHARE, Scale
-from harness.judge.sampled import at_kept_places, compare_kept
+from harness.judge.sampled import compare_kept, kept_of
 from harness.judge.subject import Sampled
+from harness.judge.tensors import ascending
 from harness.schema.record import ToleranceName
 
 SETTLES = 0.01
@@ -48,8 +49,7 @@ def kept_alike(output: Any, expected: Expected) -> Kept | None:
     like = expected.like
     if not (expected.may_widen and isinstance(output, Sampled | torch.Tensor) and isinstance(like, torch.Tensor)):
         return None
-    actual, narrowed = at_kept_places(output, replace(expected, exact=like, others=()))
-    got, want = actual.detach(), narrowed.like.detach()
+    got, want = (side.detach() for side in kept_of(output, like))
     if got.device != want.device or first_broken("leaf", Leaf(got, want, "output")) is not None:
         return None
     if want.dtype not in REDUCIBLE or want.numel() > MOST_ALIKE:
@@ -102,7 +102,7 @@ def _figures(kept: Sequence[Kept], tolerance: ToleranceName) -> list[_Figures]:
     none = (sizes <= LEAST).sum(dim=1)
     fewest = FEWEST_SMALL if count <= SAMPLED else 1
     some = ((count - none) * SMALL_SHARE).ceil().clamp_(min=fewest).long()
-    ordered = sizes.sort(dim=1).values
+    ordered = ascending(sizes)
     is_some = torch.arange(1, count, device=sizes.device) >= (none + some)[:, None]
     apart = ((ordered[:, 1:] > GAP * ordered[:, :-1]) & is_some).any(dim=1)
     columns = (error.amax(dim=1), share, mean, norm(error, 2), norm(sizes, 2), apart)

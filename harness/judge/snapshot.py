@@ -441,13 +441,20 @@ def _overlap_each_other(parts: Sequence[tuple[int, int]]) -> bool:
     return any(one[1] > following[0] for one, following in itertools.pairwise(sorted(parts)))
 
 
+_MAPPED = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+)")
+"""What a line of a mapping begins with, up to what it shows. Few of some thousand lines are looked for."""
+
+
 def mappings_of(pid: int, descriptor: int) -> list[Mapping]:
     """Where a process has mapped the file behind a descriptor of ours, in order, by the kernel's account."""
     file = os.fstat(descriptor)
-    device = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
-    line = re.compile(rf"^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) {device} {file.st_ino} ", re.MULTILINE)
-    found = line.findall(_maps_of(pid))
-    return [Mapping(*(int(number, 16) for number in numbers)) for numbers in found]
+    name = f" {os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x} {file.st_ino} "
+    maps, found, at = _maps_of(pid), [], -1
+    while (at := maps.find(name, at + 1)) >= 0:
+        line = _MAPPED.match(maps, maps.rfind("\n", 0, at) + 1)
+        if line is not None and line.end() == at:  # else a path that looks so
+            found.append(Mapping(*(int(number, 16) for number in line.groups())))
+    return found
 
 
 _MOST_MAPS_BYTES = 1 << 24

@@ -109,7 +109,7 @@ class Verification:
             kept = None if alone or oracle.changes_inputs else kept_alike(output, expected)
             if kept is None:
                 found = self.comparison.hold(output, expected, question)
-                if call == asked:
+                if call == asked:  # one that is settled has no error all over it
                     self.comparison.ask_fewer_bits(found, output, expected, question)
             self.comparison.let_go(question)
             of.contents.forget()
@@ -117,7 +117,7 @@ class Verification:
 
         waiting: dict[int, Kept] = {}
         for call in calls:  # where one that is alone is not settled others are not either, as a rule
-            kept = hold(call, alone=call in (calls[0], asked) or not self.comparison.settles)
+            kept = hold(call, alone=call == calls[0] or not self.comparison.settles)
             if kept is not None:
                 waiting[call] = kept
         for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):

@@ -103,7 +103,7 @@ class Freezer:
             self._find_more(patience)
             self._wait_until_stopped(patience)
             self._stopped = _at_rest([pid for pid in self._halted if processes.lives(pid)])
-            if set(family(self._pid)) <= set(self._halted) and not self.ran():
+            if not self.ran():
                 break
             if patience.is_over():
                 raise NotStopped(f"tasks were resumed again and again for {STOPPING_S:g} s after they had been stopped")

@@ -41,7 +41,7 @@ def _children_by_file(pid: int) -> list[int]:
     found: list[int] = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(*_GONE):
-            found += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
+            found += map(int, read_bytes(f"/proc/{pid}/task/{task}/children").split())
     return found
 
 

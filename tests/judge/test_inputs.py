@@ -123,6 +123,26 @@ def test_of_a_copied_arena_what_was_written_crosses_with_the_red_zones_around_it
     sets.close()
 
 
+@pytest.mark.parametrize("where", ["host", "device, at once", "device, one by one"])
+def test_slots_are_untouched_while_they_and_the_zones_around_them_hold_what_was_shown(monkeypatch, where):
+    monkeypatch.setattr(InputSets, "on_device", where != "host")
+    monkeypatch.setattr(module, "_AT_ONCE", 0 if "one" in where else 1 << 26)
+    example = [torch.zeros(5), torch.zeros(3, dtype=torch.uint8)]
+    sets, slot = InputSets(example, 4, HostArena), InputSets.size_of(example)
+    sets.write_together([2, 0, 1, 3], [torch.rand(4, 5), torch.zeros(4, 3, dtype=torch.uint8)])
+    sets.reveal()
+    raw = sets.arena.bytes()
+    assert sets.untouched([3, 0, 1, 2])
+    for at in (2 * slot, 2 * slot + RED_ZONE, 3 * slot + RED_ZONE - 1):
+        raw[at] ^= 1
+        assert not sets.untouched([0, 2])
+        assert sets.untouched([0])
+        raw[at] ^= 1
+    assert sets.untouched([2])
+    del raw
+    sets.close()
+
+
 def test_complex_inputs_are_drawn_anew_in_both_parts():
     value = torch.polar(torch.ones(8, 8), torch.zeros(8, 8))
     for kind in KINDS:

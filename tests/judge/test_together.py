@@ -91,10 +91,11 @@ def test_what_a_reference_does_to_a_call_s_contents_is_done_to_a_copy():
         [torch.zeros(3, dtype=torch.complex64), torch.zeros((), dtype=torch.float64)],
     ],
 )
-def test_what_is_written_at_once_lies_as_what_is_written_call_by_call(example):
-    order = [3, 0, 2]
+@pytest.mark.parametrize("order", [[3, 0, 2], [0, 1, 2, 3]], ids=["some", "all"])
+def test_what_is_written_at_once_lies_as_what_is_written_call_by_call(example, order):
     values = [
-        torch.randint(0, 2, (3, *one.shape)).to(one.dtype) if isinstance(one, torch.Tensor) else one for one in example
+        torch.randint(0, 2, (len(order), *one.shape)).to(one.dtype) if isinstance(one, torch.Tensor) else one
+        for one in example
     ]
     at_once, by_calls = (InputSets(example, 4, HostArena) for _ in range(2))
     try:
