@@ -585,13 +585,9 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        steps = Samples()
-        if measured.singles is not None and alone.device_ms and not measured.singles[1].device_ms:
-            _take_steps_alone(clock, reference, steps)
+        singles = _single_calls_held(clock, reference, measured.singles)
         beside = measured.theirs
-        alone, slowed, allowed = _nearest_alone(
-            clock, reference, (base, *kinds), beside, alone, hand_over_s, quick=quick
-        )
+        alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
     held = no_longer_than_alone(beside, alone, allowed, count)
     _, stated = stated_of(measured.mine, held, hand_over_s, count)
     mine = with_chores(measured.mine, held, stated).and_each(longer_s)
@@ -608,9 +604,6 @@ def beside_and_alone(
         excused = slowed_beyond(slowed, allowed, beside, alone, by_core=by_core(beside, alone, quick=quick))
         factor = min(longer, max(excused, stated_of(mine, beside, hand_over_s, count)[0].value))
     beside = no_longer_than_alone(beside, alone, allowed, count, explained=longer)
-    singles = measured.singles
-    if singles is not None and steps.round_s:
-        singles = singles[0], steps_no_longer_than_alone(singles[1], steps)
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
     unsure_s = spread([*before_s, *beyond_s])
     timing = timing_of(mine, beside, hand_over_s, count, singles, slowed=factor, unsure_s=unsure_s)
@@ -627,16 +620,16 @@ def _nearest_alone(
     clock: Clock,
     reference: Side,
     kinds: Sequence[str],
-    beside: Samples,
+    measured: Measured,
     alone: Samples,
     hand_over_s: float,
-    *,
-    quick: bool,
 ) -> tuple[Samples, Interval, float]:
     """The rounds alone that are nearest to those beside a candidate, by how much those took longer, and what of that is
-    allowed. `alone` were taken already; there are more where the difference is too large.
+    allowed. `alone` were taken already; there are more where the difference is too large: but for what a slower core
+    of the host explains, where a quick measurement excuses all of that.
     """
-    count = reference.sets.count
+    count, beside, quick = reference.sets.count, measured.theirs, measured.timing.mode == "quick"
+    excused = quick and measured.timing.speedup.value <= 1.0
 
     def held_against(rounds: Samples) -> tuple[Interval, float]:
         least_ms = SLOWED_LAUNCH_MS if rounds.device_ms else SLOWED_ROUND_MS / count
@@ -650,7 +643,8 @@ def _nearest_alone(
         alone = alone.and_those_of(_rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick))
         slowed, allowed = held_against(alone)
     for _ in range(MORE_LOOKS):
-        if slowed.low <= 1 + allowed:  # which noise explains
+        core = by_core(beside, alone, quick=True) if excused else 1.0
+        if slowed.low <= (1 + allowed) * core:  # which noise explains, or the core
             break
         time.sleep(LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
@@ -687,11 +681,18 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
     return alone
 
 
-def _take_steps_alone(clock: Clock, reference: Side, samples: Samples) -> None:
-    """Rounds whose calls come one by one, as many calls as half of what they have at most: which nobody is to know."""
-    most = most_steps_on_device(reference.sets)
+def _single_calls_held(
+    clock: Clock, reference: Side, singles: tuple[Samples, Samples] | None
+) -> tuple[Samples, Samples] | None:
+    """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
+    they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
+    """
+    if singles is None or singles[1].device_ms or not singles[1].loop_s:
+        return singles
+    alone, most = Samples(), most_steps_on_device(reference.sets)
     for _ in range(STEPS_ALONE):
-        clock.stepped(reference, samples, max(2, most // 2), most=most)
+        clock.stepped(reference, alone, max(2, most // 2), most=most)
+    return singles[0], steps_no_longer_than_alone(singles[1], alone)
 
 
 def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:
