@@ -322,9 +322,9 @@ class JudgeProcess:
             )
             if isinstance(finding.verdict, Correct):
                 judgement = self._doubted(judgement, finding, known, job)
+            worker.kill()
             if self._is_one_of_many and not alone and finding.other_weights is None:  # nothing is timed any more
                 self._spares.prepare([self._policy(job), *self._wanted_next(job)])
-            worker.kill()
             ended = worker.wait(5.0)
         judgement = judgement.model_copy(update={"worker_log": ended.log if ended else ""})
         if finding.other_weights is not None:
