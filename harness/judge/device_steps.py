@@ -11,22 +11,24 @@ within that: on average all are late by as much.
 """
 
 import random
-import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 
 from harness.backends.hardware import CopyEngines, Hardware
 from harness.judge.attached_inputs import AttachedInputs
-from harness.judge.failure import LaidOutAnew
 from harness.judge.inputs import Staged
 from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import Layout, OutputLayouts
 from harness.judge.shared_arenas import SharedArenas
 from harness.judge.snapshot import Allocation, Source, kept_words
+from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Unsettled
 from harness.judge.worker_conversation import Conversation
 from harness.transport.memory import HostArena, element_size
@@ -34,19 +36,26 @@ from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
-_WHOLE_BYTES = 1 << 14
+_WHOLE_BYTES = 1 << 16
 """An output of no more is read whole each time."""
-_RUN_BYTES, _RUNS = 64, 128
-"""Of a larger one so many runs of so many bytes, evenly spaced from a random place on: 8 KB."""
-_DENSE = 0.95
-"""Where so much of what an output reaches over is elements; of others single ones are read, SCATTERED of them."""
-_SCATTERED = 32
-_LOOKS = 256
-"""So often an output is read at most before it is answered; a longer call is over when it is."""
+_RUN_BYTES, _RUNS = 64, (64, 128)
+"""Of a larger one a random number of runs of so many bytes, evenly spaced over all of it from a random place on: drawn
+for each call, so that no order of writing has them first."""
+_FEW_ROWS, _RUNS_IN_ROW, _PARTS = 16, 8, 8
+"""Of no more rows that do not touch each is read by itself, at so many places. Of what has gaps in several dimensions
+so many random parts are."""
+_LOOKS = 128
+"""So often an output is looked at before it is answered; a longer call is over when it is."""
+_BEFORE, _LAST = _LOOKS, _LOOKS + 1
+"""Where the look before a call lies, and the one after it was answered."""
 _ATTENTION = 16
 """Looks between two questions whether the worker said something else."""
-_PERIOD_S = 8e-6
-"""What is taken for the time between two looks until it is known."""
+_PERIOD_S, _LONGEST_PERIOD_S, _KNOWN_LOOKS = 1e-5, 3e-5, 64
+"""What is taken for the time of a look until it is known, and at most, by the median of so many."""
+
+
+_Addresses = tuple[int, ...]
+"""Of the tensors of an output, in order."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,10 @@ class DeviceSteps:
         self._engines: CopyEngines | None = None
         self._page: tuple[int, memoryview] | None = None
         self._room = torch.empty(0, dtype=torch.uint8)
-        self._follows: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self._before: tuple[int, ...] = ()
-        self._period_s, self._lost = _PERIOD_S, False
+        self._follows: dict[tuple[_Addresses, ...], _Addresses] = {}
+        self._before: tuple[_Addresses, _Addresses] = ((), ())
+        self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
+        self._lost = self._anew = False
         self._chance = random.SystemRandom()
 
     def are_possible(self) -> bool:
@@ -107,11 +117,11 @@ class DeviceSteps:
 
         `stop` is called as soon as that has come. `seen` then has what was read of that call.
         """
-        self._lost = False
+        self._lost = self._anew = False
         number, words = self._attached()
         words[SHOWN] = words[ANSWERED] = 0
         self._engines = self._hardware.copy_engines()
-        self._begin_looking(self._layouts.newest)
+        self._looks_s.clear()
         self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
         took_s: list[float] = []
         besides_s: list[float] = []
@@ -119,13 +129,15 @@ class DeviceSteps:
             seen_s, answered_s = self._step(words, call, one, seconds, why)
             took_s.append(seen_s)
             besides_s.append(max(0.0, answered_s - seen_s))
+            if self._anew:
+                break
         started = time.monotonic()
         self._hardware.touch()  # before it knows that there is no more: what waits on the device for a call is there
         touch_s = time.monotonic() - started
         words[SHOWN] = OVER
         done = self._talk.last_step(seconds=seconds, stop=stop)
-        self._lost |= done.addresses[0] != self._before
-        return Stepped(took_s, besides_s, touch_s, settled=not self._lost), done
+        self._lost |= done.addresses[0] != self._before[1]
+        return Stepped(took_s, besides_s, touch_s, settled=not self._lost, anew=self._anew), done
 
     def seen(self, done: Done) -> ByAddress:
         """What was read of the last call, by address. Raises Unsettled where the output of any could not be read."""
@@ -133,15 +145,23 @@ class DeviceSteps:
         if self._lost:
             raise Unsettled
         found: ByAddress = {}
-        look = self._room[-self._look_bytes :]
+        look = self._room[_LAST * self._look_bytes :][: self._look_bytes]
         for index, (address, leaf) in enumerate(zip(named, leaves, strict=True)):
             held = self._holding(address, leaf)
             assert held is not None
             source = Source(0, address, held.handle, held.raw[address - held.base :])
             words, elements = self._words_of(index, leaf, look)
             kept = kept_words(source, leaf, words, elements.to(self._hardware.device))
+            if kept.places is None or not len(kept.places):
+                raise Unsettled
             found.setdefault(address, []).append(kept)
         return found
+
+    def close(self) -> None:
+        """Unmap the page. The worker may be at its end by then."""
+        if self._page is not None:
+            self._page[1].release()
+            self._page = None
 
     # ---- before the calls --------------------------------------------------------------------------------------
 
@@ -150,89 +170,108 @@ class DeviceSteps:
             arena = HostArena(8 * (ADDRESSES + MOST_TENSORS))
             number, _ = self._arenas.attach(arena)
             self._page = number, arena.words()
+            arena.close()  # what words are of stays mapped
         return self._page
 
-    def _begin_looking(self, leaves: Layout) -> None:
+    def _draw_runs(self, leaves: Layout) -> None:
         """Draw what is read of an output like these."""
         self._runs: list[_Run] = []
         at = 0
         for tensor, leaf in enumerate(leaves):
-            for offset, width, pitch, height in _runs_of(leaf):
+            for offset, width, pitch, height in runs_of(leaf, self._chance):
                 self._runs.append(_Run(tensor, offset, width, pitch, height, at))
                 at += width * height
         self._look_bytes = at
-        if self._room.numel() < (_LOOKS + 1) * at:
+        if self._room.numel() < (_LAST + 1) * at:
             assert self._engines is not None
-            self._room = self._engines.room((_LOOKS + 1) * at)
-        self._numbers = self._room.numpy()
+            self._room = self._engines.room((_LAST + 1) * at)
+            self._numbers = self._room.numpy()
 
     # ---- a call ------------------------------------------------------------------------------------------------
 
     def _step(self, words: memoryview, number: int, staged: Staged, seconds: float, why: str) -> tuple[float, float]:
-        """One call: seconds until its output was there, and until it was answered."""
+        """One call: seconds until its output was there, and until it was answered. It is over no sooner than that where
+        nothing tells of the output: it lies elsewhere than the one before let expect, or is the same as before.
+        """
         engines = self._engines
         assert engines is not None
-        expected = self._follows.get(self._before, self._before)
+        self._draw_runs(self._layouts.newest)
+        expected = self._expected()
         held = self._held(expected)
-        first_s = self._chance.random() * self._period_s
+        if held is not None:
+            self._look(held, _BEFORE)
+        first_s = self._chance.random() * self._period_s()
         ended: list[float] = []
         now, wait, look = time.monotonic, engines.wait, self._look
+        wait()
         started = now()
         engines.queue_write(staged.host, staged.shown, staged.size)
         wait()
         words[SHOWN] = shown(number, staged.slot)
         shown_s = now()
         deadline, asked = shown_s + seconds, 0
-        while now() < shown_s + first_s:
+        while (began := now()) < shown_s + first_s:
             pass
         while words[ANSWERED] != number:
             asked += 1
             if held is not None and len(ended) < _LOOKS:
                 look(held, len(ended))
                 wait()
-                ended.append(now())
+                ended.append(ends := now())
+                self._looks_s.append(ends - began)
+                began = ends
             if not asked % _ATTENTION:
                 deadline = self._talk.attend(deadline, seconds, why)
+                began = now()
         answered_s = now()
-        named = tuple(words[ADDRESSES : ADDRESSES + min(words[TENSORS], MOST_TENSORS)])
-        if (count := words[TENSORS]) != len(self._layouts.newest):
-            raise LaidOutAnew(f"has {count} outputs, another number than it had described before")
-        self._learn_period(ended)
-        self._follows[self._before], self._before = named, named
-        if named != expected or held is None:
-            held, ended = self._held(named), []
-        last = len(ended)
-        if held is not None:
-            look(held, _LOOKS)
-            wait()
-            ended.append(now())
-            while last and self._is_last(last - 1):
-                last -= 1
-        else:
+        count = words[TENSORS]
+        named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
+        self._follows[self._before] = self._follows[self._before[1:]] = named
+        self._before = self._before[1], named
+        self._anew = count != len(self._layouts.newest)
+        was_looked_at = held is not None and named == expected
+        held = held if was_looked_at else self._held(named)
+        if held is None:
             self._lost = True
-            ended.append(answered_s)
-        return ended[last] - started, answered_s - started
+            return answered_s - started, answered_s - started
+        look(held, _LAST)
+        wait()
+        ended.append(now())
+        over_s = self._over_s(ended, answered_s) if was_looked_at else answered_s
+        return over_s - started, answered_s - started
+
+    def _over_s(self, ended: Sequence[float], answered_s: float) -> float:
+        """When a call was over whose looks ended at these times, the last one after it was answered."""
+        if bool((self._seen_at(_BEFORE) == self._seen_at(_LAST)).all()):
+            return answered_s
+        looks = len(ended) - 1
+        if not looks:
+            return ended[0]
+        # All at once: what this takes would else tell the worker, which waits, when its output was there.
+        seen = self._numbers[: looks * self._look_bytes].reshape(looks, self._look_bytes)
+        alike = (seen == self._seen_at(_LAST)).all(axis=1)[::-1]
+        unlike = int(alike.argmin()) if not alike.all() else looks
+        return ended[looks - unlike]
 
     def _look(self, held: Sequence[int], place: int) -> None:
         """Have what is read of an output at these addresses copied to a place for that."""
         assert self._engines is not None
-        queue, into = self._engines.queue_read, self._room.data_ptr() + self._place(place)
+        queue, into = self._engines.queue_read, self._room.data_ptr() + place * self._look_bytes
         for run in self._runs:
             queue(held[run.tensor] + run.offset, into + run.at, width=run.width, pitch=run.pitch, height=run.height)
 
-    def _place(self, look: int) -> int:
-        """Where a look begins; the last one ends with the room."""
-        return look * self._look_bytes if look < _LOOKS else self._room.numel() - self._look_bytes
+    def _seen_at(self, place: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        seen: np.ndarray[Any, np.dtype[np.uint8]] = self._numbers[place * self._look_bytes :][: self._look_bytes]
+        return seen
 
-    def _is_last(self, look: int) -> bool:
-        """Whether a look saw what the last one did."""
-        at = self._place(look)
-        one, last = self._numbers[at : at + self._look_bytes], self._numbers[-self._look_bytes :]
-        return bool((one == last).all())
+    def _expected(self) -> _Addresses:
+        """Where the next output lies, by what followed the two before, or the one before."""
+        last = self._before[1]
+        return self._follows.get(self._before, self._follows.get((last,), last))
 
-    def _learn_period(self, ended: Sequence[float]) -> None:
-        if len(ended) > 1:
-            self._period_s = 0.9 * self._period_s + 0.1 * (ended[-1] - ended[0]) / (len(ended) - 1)
+    def _period_s(self) -> float:
+        """What a look takes. What a host does to one of them is none of it."""
+        return min(median(self._looks_s), _LONGEST_PERIOD_S) if self._looks_s else _PERIOD_S
 
     def _held(self, addresses: Sequence[int]) -> list[int] | None:
         """Where an output at these addresses of the worker is mapped here; None where not all of it is."""
@@ -265,21 +304,66 @@ class DeviceSteps:
         return torch.cat(words), torch.cat(elements)
 
 
-def _runs_of(leaf: TensorValue) -> list[tuple[int, int, int, int]]:
-    """What is read of a tensor: where a run begins, its width, the pitch of several, all in bytes, and how many."""
+def runs_of(leaf: TensorValue, chance: random.Random) -> list[tuple[int, int, int, int]]:
+    """What is read of a tensor: where a run begins, its width, the pitch of several, all in bytes, and how many.
+
+    Nothing of it lies between elements. Of rows each run is a little further on than in the row before.
+    """
     width = element_size(leaf.dtype)
     size = leaf.span * width
     if size <= _WHOLE_BYTES:
         return [(0, size, size, 1)]
-    once = [1 if stride == 0 else count for count, stride in zip(leaf.shape, leaf.strides, strict=True)]
-    if torch.Size(once).numel() < _DENSE * leaf.span:
-        places = [_random_place(once, leaf.strides) for _ in range(_SCATTERED)]
-        return [(place * width, width, width, 1) for place in places]
-    pitch = size // _RUNS // _RUN_BYTES * _RUN_BYTES
-    first = secrets.randbelow((size - (_RUNS - 1) * pitch) // _RUN_BYTES) * _RUN_BYTES
-    return [(first, _RUN_BYTES, pitch, _RUNS)]
+    inner, levels = _rows_of(leaf)
+    if not levels:
+        return [_line(size, width, chance)]
+    stride, rows = max(levels, key=lambda level: level[1])
+    others = [level for level in levels if level[0] != stride]
+    found = []
+    for _ in range(_PARTS if others else 1):
+        start = width * sum(chance.randrange(count) * apart for apart, count in others)
+        if rows <= _FEW_ROWS:
+            for row in range(rows):
+                at, run, pitch, height = _line(inner * width, width, chance, most=_RUNS_IN_ROW)
+                found.append((start + row * stride * width + at, run, pitch, height))
+        else:
+            found.append(_slope(start, inner * width, stride * width, rows, width, chance))
+    return found
 
 
-def _random_place(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Where a random element lies, in elements."""
-    return sum(secrets.randbelow(size) * stride for size, stride in zip(shape, strides, strict=True))
+def _line(size: int, width: int, chance: random.Random, most: int | None = None) -> tuple[int, int, int, int]:
+    """Runs over so many bytes without gaps, of elements of a width."""
+    run = min(_RUN_BYTES, size) // width * width
+    count = min(chance.randint(*_RUNS) if most is None else most, size // run)
+    pitch = max(run, (size - run) // max(1, count - 1) // width * width - width) if count > 1 else run
+    left = size - run - (count - 1) * pitch
+    return chance.randrange(left // width + 1) * width, run, pitch, count
+
+
+def _slope(
+    start: int, inner: int, stride: int, rows: int, width: int, chance: random.Random
+) -> tuple[int, int, int, int]:
+    """Runs in every so-manieth of rows that are `stride` bytes apart and have `inner` each."""
+    run = min(_RUN_BYTES, inner) // width * width
+    fewest, most = (min(rows, count) for count in _RUNS)
+    count = max(2, chance.randint(fewest, most))
+    step = rows // count
+    first = chance.randrange(rows - (count - 1) * step)
+    room = inner - run
+    further = room // (count - 1) // width * width
+    column = chance.randrange((room - (count - 1) * further) // width + 1) * width
+    return start + first * stride + column, run, step * stride + further, count
+
+
+def _rows_of(leaf: TensorValue) -> tuple[int, list[tuple[int, int]]]:
+    """How many elements lie side by side, and how these lie: strides in elements and how often, the smallest first."""
+    inner, levels = 1, list[tuple[int, int]]()
+    for stride, count in sorted(zip(leaf.strides, leaf.shape, strict=True)):
+        if count == 1 or stride == 0:
+            continue
+        if not levels and stride == inner:
+            inner *= count
+        elif levels and stride == levels[-1][0] * levels[-1][1]:
+            levels[-1] = levels[-1][0], levels[-1][1] * count
+        else:
+            levels.append((stride, count))
+    return inner, levels

@@ -5,6 +5,7 @@ alone. The rounds themselves are `timing`'s, what is verified of them is `verifi
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from harness.judge.bench import OnBench
@@ -192,7 +193,7 @@ class Measurement:
             mark=verification.mark,
             reference_s=self._reference_s or math.inf,
             proceed=self._bench.proceed,
-            plan=self._plan,
+            plan=replace(self._plan, steps=not self._seen.mostly_one_value),
             tight=self._tight,
         )
 

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 from harness.backends.reading import Reading
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
-from harness.judge.question import CannotBeTimed
+from harness.judge.question import SHAPES_VARY, CannotBeTimed
 from harness.judge.round_figures import Samples
 from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Subject, Unsettled
@@ -136,6 +136,7 @@ class Clock:
         self._singles_s: list[float] = []
         self._calls_s: dict[int, list[float]] = {}
         self._touch_s: dict[int, list[float]] = {}
+        self._one_by_one_s: dict[int, list[float]] = {}
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
 
@@ -241,13 +242,21 @@ class Clock:
         order = self._order(side)[:most]
         written = self._write(side, order, self._base)[:count]
         subject, seed = side.subject, self._chance.getrandbits(62)
+        if not subject.can_step():
+            raise CannotBeTimed("what calls are given besides tensors was drawn anew for the first time after many")
         staged = side.sets.stage(order)[:count]
         self._device.evict()
         self._wake(side)
         started = time.monotonic()
         stepped = subject.steps(staged, seed=seed)
         self._in_rounds_s += time.monotonic() - started
+        self._took_one_by_one(side, stepped)
         subject.settle()
+        if stepped.anew and side is not self._candidate:
+            raise CannotBeTimed(SHAPES_VARY)
+        if stepped.anew:
+            self._alike({0: written[len(stepped.call_s) - 1]})
+            raise LaidOutAnew("named another number of outputs than it had described before")
         settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
         if not stepped.settled:
             subject.survey([0])
@@ -266,6 +275,21 @@ class Clock:
             samples.aside_s.append(fmean(usual[: math.ceil(len(usual) * MOST_BESIDES)]))
             samples.loop_s.append(subject.loop_s())
         return True
+
+    def _took_one_by_one(self, side: Side, stepped: Stepped) -> None:
+        """Raise SubjectFailed where the candidate's calls one by one take what neither the reference's nor its calls in
+        rounds explain.
+        """
+        self._one_by_one_s.setdefault(id(side), []).extend(
+            max(seen_s, 0.0) + besides_s for seen_s, besides_s in zip(stepped.call_s, stepped.besides_s, strict=True)
+        )
+        if side is not self._candidate or sum(self._one_by_one_s[id(side)]) <= SLOW_SINGLES_S:
+            return
+        mine_s = fmean(self._one_by_one_s.pop(id(side)))
+        others = [fmean(taken) for taken in self._one_by_one_s.values()]
+        usual = [median(taken) for taken in self._calls_s.values()]
+        if mine_s > PAUSED_TIMES * max([*others, *usual, 0.0]):
+            raise SubjectFailed("timeout", f"calls of it took {mine_s:.2g} s on average where they came one by one")
 
     def _must_settle(self, stepped: Stepped) -> bool:
         """Whether a round of the reference does not count yet, whose outputs lay where the judge could not see them.

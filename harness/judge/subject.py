@@ -30,13 +30,15 @@ class Stepped:
 
     `call_s`: seconds from when contents began to be shown until the output was there. `besides_s`: from then until the
     subject said so. `touch_s`: what a trifle took the device before the subject knew that there were no more.
-    `settled`: the outputs of all could be seen.
+    `settled`: the outputs of all could be seen. `anew`: the last of them had another number of outputs than was
+    described before, and none was called after it.
     """
 
     call_s: Sequence[float]
     besides_s: Sequence[float]
     touch_s: float
     settled: bool
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,7 @@ class Subject(Protocol):
         """Call the model on each of these slots of a device as soon as the judge has shown it, until all were.
 
         Outputs of the round are those of the last call alone; `snapshot` then keeps what the judge saw of it, and
-        raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`. Raises
-        LaidOutAnew as `step` does.
+        raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`.
         """
 
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:

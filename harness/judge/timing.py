@@ -153,7 +153,8 @@ class Plan:
 
     `copied`: contents and outputs are copied over the host, so that a round has `COPIED_BYTES` at most.
     `quick`: end once it is known in which band the speed-up lies, but for wins.
-    `singles`: time short calls one at a time as well; `trace`: when to look which kernels ran. `memory_bytes` is what
+    `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
+    nothing where nearly all of an output is one value; `trace`: when to look which kernels ran. `memory_bytes` is what
     the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
     one gives its own back before the other's turn.
     """
@@ -165,6 +166,7 @@ class Plan:
     trace: TraceWhen = "never"
     memory_bytes: int = 1 << 62
     quick: bool = False
+    steps: bool = True
 
 
 @dataclass(frozen=True)
@@ -331,9 +333,13 @@ class _Turns:
         """The same on a host, and of short calls on a device, after the others, by rounds that show contents call by
         call.
         """
-        if not self._plan.singles or self.count == 1 or not self._takes_steps():
+        if not self._plan.singles or self.count == 1 or self.singles is not None:
             return
-        self._take_steps(*STEPPED_ROUNDS, most_s)
+        if self._takes_steps():
+            self._take_steps(*STEPPED_ROUNDS, most_s)
+        else:  # no more: what calls are given besides tensors was drawn anew since
+            self.singles = (Samples(), Samples())
+            self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def take_steps_quickly(self) -> None:
         """Few of these on a device, where a quick measurement says that the candidate is faster."""
@@ -364,7 +370,9 @@ class _Turns:
         if self.empty_s:
             return True
         is_short = self._known_s <= STEPPED_CALL_S and self._most_steps() > 1
-        return is_short and not self._tight and self._reference.subject.can_step()
+        both = (self._candidate, self._reference)
+        tells = self._plan.steps and not self._tight
+        return is_short and tells and all(side.subject.can_step() for side in both)
 
     def _most_steps(self) -> int:
         return min(STEPS, self.count) if self.empty_s else most_steps_on_device(self._reference.sets)

@@ -359,7 +359,9 @@ class WorkerSubject:
     def close(self) -> None:
         """Unmap what was opened of the worker's memory. The worker itself is its owner's to end."""
         self._opened.close()
+        self._steps.close()
 
     def end(self) -> None:
         self._opened.close()
+        self._steps.close()
         self._talk.end()

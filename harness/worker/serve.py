@@ -374,7 +374,7 @@ class Server:
         when it is the judge finds out itself.
         """
         inputs, model, outputs = self._inputs, self._model, self._outputs
-        on_device, word = self._device.type == "cuda", words[SHOWN]
+        on_device, word = self._device.type == "cuda", 0  # as it was when this was asked
         end: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         with torch.no_grad():
             while True:

@@ -1,6 +1,8 @@
 """Calls on a device that come one by one: both ends of it in two threads, over memory of the host's."""
 
 import ctypes
+import os
+import random
 import sys
 import threading
 import time
@@ -11,7 +13,7 @@ import torch
 
 from harness.judge import device_steps
 from harness.judge.device_steps import DeviceSteps
-from harness.judge.failure import LaidOutAnew, SubjectFailed
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.snapshot import Allocation
 from harness.judge.subject import Unsettled
@@ -215,12 +217,11 @@ def test_an_output_where_nothing_is_mapped_leaves_the_round_open_be_it_of_one_ca
         stage.steps.seen(done)
 
 
-def test_another_number_of_outputs_is_another_layout():
-    stage = Stage(lambda x: (x * 2, x * 3), like=[torch.zeros(64)])
-    with pytest.raises(LaidOutAnew, match="has 2 outputs"):
-        stage.take()
-    stage.talk.page[0] = device_steps.OVER
-    stage.talk.thread.join()
+def test_another_number_of_outputs_is_another_layout_and_ends_the_round():
+    stepped, done = Stage(lambda x: (x * 2, x * 3), like=[torch.zeros(64)]).take()
+    assert stepped.anew
+    assert len(stepped.call_s) == 1
+    assert len(done.addresses[0]) == 2
 
 
 def test_a_candidate_that_raises_in_a_call_has_failed():
@@ -247,6 +248,65 @@ def test_another_output_than_the_one_that_was_answered_leaves_the_round_open():
     assert not stepped.settled
 
 
+def test_outputs_that_take_turns_unevenly_are_looked_at_where_the_next_one_lies():
+    three, turn = [torch.zeros(64) for _ in range(2)], [0]
+
+    def model(x):
+        at = three[turn[0] % 3 // 2]
+        turn[0] += 1
+        torch.mul(x, 2, out=at)
+        time.sleep(LATE_S)
+        return at
+
+    stepped, _ = Stage(model, like=three[:1], calls=9).take()
+    assert max(stepped.call_s[6:]) < LATE_S
+
+
+def test_an_output_that_is_the_same_as_before_takes_until_it_is_answered():
+    held = torch.ones(64)
+
+    def model(x):
+        time.sleep(LATE_S)
+        return held
+
+    stepped, _ = Stage(model, like=[held]).take()
+    assert min(stepped.call_s[1:]) > LATE_S
+
+
+def test_a_look_that_a_host_makes_late_does_not_make_the_first_ones_later():
+    stage = Stage(lambda x: x * 2, like=[torch.zeros(64)])
+    wait, count = stage.engines.wait, [0]
+
+    def late():
+        count[0] += 1
+        wait()
+        if count[0] == 4:
+            time.sleep(10 * LATE_S)
+
+    stage.engines.wait = late
+    stage.take()
+    assert stage.steps._period_s() <= device_steps._LONGEST_PERIOD_S
+
+
+def test_a_worker_that_is_late_to_look_sees_the_first_call_all_the_same():
+    """It takes what it finds first for a call, however late it looks: the judge wrote that there is none before."""
+    stage = Stage(lambda x: x * 2, like=[torch.zeros(64)])
+    call = stage.talk.server._call_at_sight
+    stage.talk.server._call_at_sight = lambda words, seed: time.sleep(2 * LATE_S) or call(words, seed)
+    stepped, _ = stage.take(seconds=20 * LATE_S)
+    assert len(stepped.call_s) == 6
+
+
+def test_no_descriptor_is_kept_of_what_calls_are_asked_for_by():
+    stages = [Stage(lambda x: x * 2, like=[torch.zeros(64)], calls=2) for _ in range(3)]
+    before = len(os.listdir("/proc/self/fd"))
+    for stage in stages:
+        stage.take()
+        stage.steps.close()
+        stage.talk.page = None
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 @pytest.mark.parametrize(
     "lay_out",
     [
@@ -270,11 +330,51 @@ def test_what_is_read_of_an_output_are_its_elements_however_it_lies(lay_out, siz
     assert torch.equal(sampled.values, value.reshape(-1)[sampled.places])
 
 
-def test_what_is_read_of_a_large_output_is_spread_over_all_of_it_from_a_random_place_on():
-    leaf = layout_of(torch.zeros(1_000_003))
-    found = [device_steps._runs_of(leaf)[0] for _ in range(20)]
-    assert len({offset for offset, *_ in found}) > 1
-    for offset, width, pitch, height in found:
-        assert offset % width == pitch % width == 0
-        assert offset + (height - 1) * pitch + width <= leaf.span * 4
-        assert (height - 1) * pitch > 0.97 * leaf.span * 4
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.empty(1_000_003),
+        torch.empty(1024, 1024)[:, :900],
+        torch.empty(512, 3, 256)[:, 1],
+        torch.empty(64, 8, 64, 32)[:, :6, :48],
+        torch.empty(3, 200_000)[:, :100_001],
+        torch.empty(30_000, 64)[:, 7],
+        torch.empty(300, 300, dtype=torch.complex128),
+        torch.empty(1000, 100, 3, dtype=torch.bool).transpose(0, 2),
+    ],
+    ids=["plain", "columns", "a-third", "two-gaps", "few-rows", "one-column", "complex", "bools"],
+)
+def test_what_is_read_of_a_large_output_is_spread_over_all_of_it_anew_for_each_call(value):
+    """None of it lies between elements, however they lie: an order of writing that has what is read first would do."""
+    leaf, width = layout_of(value), value.element_size()
+    taken = torch.zeros(leaf.span * width, dtype=torch.bool)
+    offsets = torch.zeros(1, dtype=torch.int64)
+    for size, stride in zip(value.shape, value.stride(), strict=True):
+        offsets = (offsets[:, None] + torch.arange(size) * stride).reshape(-1)
+    taken.view(-1, width)[offsets] = True
+    chance = random.Random(1)
+    drawn = [device_steps.runs_of(leaf, chance) for _ in range(30)]
+    assert len({tuple(runs) for runs in drawn}) > 25
+    first_half = []
+    for runs in drawn:
+        places = [
+            offset + row * pitch + byte
+            for offset, run, pitch, height in runs
+            for row in range(height)
+            for byte in range(run)
+        ]
+        assert max(places) < len(taken)
+        assert bool(taken[places].all())
+        assert all(pitch >= run for _, run, pitch, height in runs if height > 1)
+        first_half.append(sum(place < len(taken) / 2 for place in places) / len(places))
+    assert 0.3 < sum(first_half) / len(first_half) < 0.7
+
+
+def test_no_order_of_writing_has_what_is_read_of_a_call_first():
+    """Of one that writes every 128th part before the next a random share was, by runs that lay so far apart."""
+    leaf = layout_of(torch.empty(1 << 18))
+    size, chance, shares = leaf.span * 4, random.Random(1), []
+    for _ in range(40):
+        ((first, run, pitch, height),) = device_steps.runs_of(leaf, chance)
+        shares.append(max((first + row * pitch + run - 1) % (size / 128) / (size / 128) for row in range(height)))
+    assert sorted(shares)[len(shares) // 2] > 0.95

@@ -687,6 +687,55 @@ def test_a_reference_whose_outputs_cannot_be_seen_is_timed_by_its_answers_after_
     assert [0] in surveyed
 
 
+@pytest.mark.usefixtures("stepping")
+def test_one_whose_calls_take_seconds_where_they_come_one_by_one_has_failed():
+    """In rounds it is quick, and keeps each deadline: it held a device for a quarter of an hour (simulated)."""
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        taken = []
+
+        def steps(staged, *, seed):
+            taken.extend(staged)
+            assert len(taken) < 100
+            return stepped(candidate, staged, 1.9, 2e-4)
+
+        candidate.steps = steps
+
+    plan = Plan(budget_s=1.0, singles=True)
+    with pytest.raises(SubjectFailed, match=r"calls of it took 1\.9 s on average where they came one by one"):
+        run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+
+
+@pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("whose", ["candidate", "reference"])
+def test_another_number_of_outputs_where_calls_come_one_by_one_ends_the_timing_whosever_it_is(whose):
+    asked = []
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        side = candidate if whose == "candidate" else reference
+
+        def steps(staged, *, seed):
+            side.frozen = True
+            return Stepped([1e-4], [0.0], 2e-4, settled=False, anew=True)
+
+        side.steps = steps
+
+    plan = Plan(budget_s=0.0, singles=True)
+    with pytest.raises(LaidOutAnew if whose == "candidate" else CannotBeTimed):
+        run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5, alike=asked.append)
+    assert bool(asked) == (whose == "candidate")
+
+
+@pytest.mark.usefixtures("stepping")
+def test_where_nearly_all_of_an_output_is_one_value_calls_do_not_come_one_by_one():
+    """What is read of it is the same before a call and after it."""
+    plan = Plan(budget_s=0.0, singles=True, steps=False)
+    measured, _ = run(200, plan=plan, change=step_alike, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert measured.singles[0].device_ms
+
+
 def test_what_a_hand_over_may_be_off_by_widens_no_interval_that_calls_one_by_one_say():
     """Of calls of 0.7 us in rounds and 13 us one by one [0.0, 3.2] was stated (H200, November 2026)."""
     mine, theirs = (
