@@ -247,7 +247,7 @@ MUTANTS = (
            "return min(median(self._looks_s), _LONGEST_PERIOD_S) if self._looks_s else _PERIOD_S",
            "return max(self._looks_s, default=_PERIOD_S)", "tests/judge/test_device_steps.py"),
     Mutant("a worker that is late takes the first call for one before", "worker/serve.py",
-           'on_device, word = self._device.type == "cuda", 0', 'on_device, word = self._device.type == "cuda", words[SHOWN]',
+           '== "cuda", 0  # as', '== "cuda", words[SHOWN]  # as',
            "tests/judge/test_device_steps.py"),
     Mutant("calls that come one by one may take seconds each", "judge/rounds.py",
            "if mine_s > PAUSED_TIMES * max([*others, *usual, 0.0]):", "if False:", "tests/judge/test_timing.py"),
