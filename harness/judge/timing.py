@@ -35,6 +35,7 @@ from harness.judge.inputs import InputSets
 from harness.judge.round_figures import (
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
+    STEPS_SLACK,
     VALUES_SLACK,
     Samples,
     at_most_share,
@@ -92,9 +93,10 @@ MOST_STAGED_BYTES = 64 << 20
 STEPS_ALONE = 8
 """So many of the reference once the candidate is gone: on a device no median of its calls beside counts longer than the
 longest of these."""
-STEPS_WIDTH, STEPS_SHARE = 0.05, 0.5
-"""There are more of these rounds until the interval of what they say is narrower than that share of it, or lies above
-that of the other rounds, or until they took this share of the time for rounds."""
+STEPS_WIDTH, STEPS_SHARE, STEPS_AT_ONCE = 0.05, 0.5, 8
+"""There are so many more of these rounds until the interval of what they say is narrower than that share of it, or lies
+above that of the other rounds, or until they took this share of the time for rounds; on a device LAUNCH_PATIENCE times
+that where they say less than the others, for then it is they that are stated."""
 SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 """Once the reference takes longer beside the candidate than alone, by more than this share and so many milliseconds a
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
@@ -353,9 +355,13 @@ class _Turns:
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         most_calls = self._most_steps()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
-            late = time.monotonic() - started > most_s
-            if taken >= least and (late or (taken % 8 == 0 and self._steps_tell(self.singles))):
+            taken_s = time.monotonic() - started
+            if taken >= least and self.empty_s and taken_s > most_s:
                 return
+            if taken >= least and taken % STEPS_AT_ONCE == 0:
+                told, less = self._steps_tell(self.singles)
+                if told or taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0):
+                    return
             self._chance.shuffle(both)
             for side, samples in both:
                 self._turn_to(side)
@@ -377,11 +383,13 @@ class _Turns:
     def _most_steps(self) -> int:
         return min(STEPS, self.count) if self.empty_s else most_steps_on_device(self._reference.sets)
 
-    def _steps_tell(self, singles: tuple[Samples, Samples]) -> bool:
+    def _steps_tell(self, singles: tuple[Samples, Samples]) -> tuple[bool, bool]:
+        """Whether they tell enough, and whether they say less than the rounds: then they are what is stated."""
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, singles)
         single, in_rounds = timing.single_speedup, timing.reference_ms / timing.candidate_ms
         assert single is not None
-        return single.low >= in_rounds or single.high - single.low <= STEPS_WIDTH * single.value
+        told = single.low >= in_rounds or _width(single) <= STEPS_WIDTH
+        return told, single.value * (1 + STEPS_SLACK) < in_rounds
 
     def _singles(self, singles: tuple[Samples, Samples], calls: int, *, width: float = 0.0) -> None:
         """So many single calls of either side; no more than LONG_SINGLES where all of the candidate's are long, or,

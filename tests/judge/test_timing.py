@@ -626,6 +626,26 @@ def test_a_quick_measurement_that_says_faster_has_calls_come_one_by_one_too(fast
 
 
 @pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("batched", [True, False])
+def test_calls_one_by_one_that_say_less_than_rounds_and_scatter_get_more_time(batched):
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.seconds = lambda slots: (1e-5 if batched else 4e-5) * len(slots)
+        chance = random.Random(1)
+
+        def steps(staged, *, seed):
+            candidate.clock.now += 0.01
+            return stepped(candidate, staged, chance.choice([3e-5, 5e-5]), 2e-4)
+
+        candidate.steps = steps
+
+    plan = Plan(budget_s=0.4, singles=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    taken = len(measured.singles[0].round_s)
+    assert taken > 40 if batched else taken <= 24
+
+
+@pytest.mark.usefixtures("stepping")
 @pytest.mark.parametrize("why", ["long calls", "no room", "no copy engines"])
 def test_where_calls_of_a_device_cannot_come_one_by_one_there_are_rounds_of_one_call(monkeypatch, why):
     if why == "no room":
