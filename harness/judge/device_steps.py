@@ -6,7 +6,7 @@ wait for a switch between contexts, some hundred times what such a call takes. W
 where the output before lay, from before the worker is told on. A call is over when what was read is what it stays: who
 answers too early has gained nothing, and who answers late does something else meanwhile.
 
-How far apart the judge reads (some 8 us) is more than what tells two subjects apart, so the first look comes at random
+How far apart the judge reads (9 to 12 us, H200, November 2026) is more than what tells two subjects apart, so the first look comes at random
 within that: on average all are late by as much.
 """
 
