@@ -6,10 +6,11 @@ wait for a switch between contexts, some hundred times what such a call takes. W
 where the output before lay, from before the worker is told on. A call is over when what was read is what it stays: who
 answers too early has gained nothing, and who answers late does something else meanwhile.
 
-How far apart the judge reads (9 to 12 us, H200, November 2026) is more than what tells two subjects apart, so the first look comes at random
-within that: on average all are late by as much.
+How far apart the judge reads (9 to 12 us, H200, November 2026) is more than what tells two subjects apart, so the first
+look comes at random within that: on average all are late by as much.
 """
 
+import itertools
 import random
 import time
 from collections import deque
@@ -30,6 +31,7 @@ from harness.judge.shared_arenas import SharedArenas
 from harness.judge.snapshot import Allocation, Source, kept_words
 from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Unsettled
+from harness.judge.tensors import overlap
 from harness.judge.worker_conversation import Conversation
 from harness.transport.memory import HostArena, element_size
 from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SHOWN, TENSORS, shown
@@ -38,12 +40,13 @@ from harness.transport.worker_messages import Attending, Done, Steps
 
 _WHOLE_BYTES = 1 << 16
 """An output of no more is read whole each time."""
-_RUN_BYTES, _RUNS = 64, (64, 128)
-"""Of a larger one a random number of runs of so many bytes, evenly spaced over all of it from a random place on: drawn
-for each call, so that no order of writing has them first."""
-_FEW_ROWS, _RUNS_IN_ROW, _PARTS = 16, 8, 8
-"""Of no more rows that do not touch each is read by itself, at so many places. Of what has gaps in several dimensions
-so many random parts are."""
+_RUN_BYTES, _RUNS = 64, 64
+"""Of a larger one so many to twice as many runs of so many bytes over all of it: how far apart and from where on is
+drawn for each call, so that no order of writing has them first."""
+COPIES_WITH_GAPS = 4
+"""So many copies a look takes where elements of an output do not lie side by side, of either side's: a look tells when
+an output was there no better than the time that it takes. One copy else."""
+_LONGEST_PITCH = (1 << 31) - 1  # what the driver takes
 _LOOKS = 128
 """So often an output is looked at before it is answered; a longer call is over when it is."""
 _BEFORE, _LAST = _LOOKS, _LOOKS + 1
@@ -99,32 +102,35 @@ class DeviceSteps:
         self._before: tuple[_Addresses, _Addresses] = ((), ())
         self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
         self._lost = self._anew = False
+        self._copies, self._deadline = 1, 0.0
         self._chance = random.SystemRandom()
 
-    def are_possible(self) -> bool:
-        """Whether outputs like the newest can be looked at while they are written."""
+    def copies(self) -> int:
+        """By how many copies outputs like the newest can be looked at while they are written; 0 where they cannot."""
         leaves = self._layouts.newest
-        return (
-            self._hardware.copy_engines() is not None
-            and 0 < len(leaves) <= MOST_TENSORS
-            and all(leaf.elements for leaf in leaves)
-        )
+        if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS:
+            return 0
+        if not all(leaf.elements and not overlap(_once(leaf), leaf.strides) for leaf in leaves):
+            return 0
+        return COPIES_WITH_GAPS if any(_rows_of(leaf)[1] for leaf in leaves) else 1
 
     def take(
-        self, staged: Sequence[Staged], *, seed: int, seconds: float, why: str, stop: Callable[[], None]
+        self, staged: Sequence[Staged], *, seed: int, copies: int, seconds: float, why: str, stop: Callable[[], None]
     ) -> tuple[Stepped, Done]:
-        """Call on each, one by one; how long that took, and the `Done` of the last one. `seconds` bound each.
+        """Call on each, one by one; how long that took, and the `Done` of the last one. `seconds` bound all of them.
+        Each tensor of an output is looked at by so many `copies`.
 
         `stop` is called as soon as that has come. `seen` then has what was read of that call.
         """
         self._lost = self._anew = False
         number, words = self._attached()
         words[SHOWN] = words[ANSWERED] = 0
-        self._engines = self._hardware.copy_engines()
+        self._engines, self._copies = self._hardware.copy_engines(), copies
         self._looks_s.clear()
         self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
         took_s: list[float] = []
         besides_s: list[float] = []
+        self._deadline = time.monotonic() + seconds
         for call, one in enumerate(staged, 1):
             seen_s, answered_s = self._step(words, call, one, seconds, why)
             took_s.append(seen_s)
@@ -178,7 +184,7 @@ class DeviceSteps:
         self._runs: list[_Run] = []
         at = 0
         for tensor, leaf in enumerate(leaves):
-            for offset, width, pitch, height in runs_of(leaf, self._chance):
+            for offset, width, pitch, height in runs_of(leaf, self._chance, self._copies):
                 self._runs.append(_Run(tensor, offset, width, pitch, height, at))
                 at += width * height
         self._look_bytes = at
@@ -190,8 +196,8 @@ class DeviceSteps:
     # ---- a call ------------------------------------------------------------------------------------------------
 
     def _step(self, words: memoryview, number: int, staged: Staged, seconds: float, why: str) -> tuple[float, float]:
-        """One call: seconds until its output was there, and until it was answered. It is over no sooner than that where
-        nothing tells of the output: it lies elsewhere than the one before let expect, or is the same as before.
+        """One call: seconds until its output was there, and until it was answered. Where nothing tells of the output,
+        which lies elsewhere than those before let expect, or is the same as before, it is over once it was read.
         """
         engines = self._engines
         assert engines is not None
@@ -208,8 +214,7 @@ class DeviceSteps:
         engines.queue_write(staged.host, staged.shown, staged.size)
         wait()
         words[SHOWN] = shown(number, staged.slot)
-        shown_s = now()
-        deadline, asked = shown_s + seconds, 0
+        shown_s, asked = now(), 0
         while (began := now()) < shown_s + first_s:
             pass
         while words[ANSWERED] != number:
@@ -221,7 +226,7 @@ class DeviceSteps:
                 self._looks_s.append(ends - began)
                 began = ends
             if not asked % _ATTENTION:
-                deadline = self._talk.attend(deadline, seconds, why)
+                self._deadline = self._talk.attend(self._deadline, seconds, why)
                 began = now()
         answered_s = now()
         count = words[TENSORS]
@@ -237,21 +242,18 @@ class DeviceSteps:
         look(held, _LAST)
         wait()
         ended.append(now())
-        over_s = self._over_s(ended, answered_s) if was_looked_at else answered_s
+        over_s = self._over_s(ended) if was_looked_at else ended[-1]
         return over_s - started, answered_s - started
 
-    def _over_s(self, ended: Sequence[float], answered_s: float) -> float:
+    def _over_s(self, ended: Sequence[float]) -> float:
         """When a call was over whose looks ended at these times, the last one after it was answered."""
-        if bool((self._seen_at(_BEFORE) == self._seen_at(_LAST)).all()):
-            return answered_s
-        looks = len(ended) - 1
-        if not looks:
-            return ended[0]
-        # All at once: what this takes would else tell the worker, which waits, when its output was there.
-        seen = self._numbers[: looks * self._look_bytes].reshape(looks, self._look_bytes)
-        alike = (seen == self._seen_at(_LAST)).all(axis=1)[::-1]
-        unlike = int(alike.argmin()) if not alike.all() else looks
-        return ended[looks - unlike]
+        last = self._seen_at(_LAST)
+        if np.array_equal(self._seen_at(_BEFORE), last):
+            return ended[-1]
+        look = len(ended) - 1
+        while look and np.array_equal(self._seen_at(look - 1), last):
+            look -= 1
+        return ended[look]
 
     def _look(self, held: Sequence[int], place: int) -> None:
         """Have what is read of an output at these addresses copied to a place for that."""
@@ -304,54 +306,58 @@ class DeviceSteps:
         return torch.cat(words), torch.cat(elements)
 
 
-def runs_of(leaf: TensorValue, chance: random.Random) -> list[tuple[int, int, int, int]]:
-    """What is read of a tensor: where a run begins, its width, the pitch of several, all in bytes, and how many.
-
-    Nothing of it lies between elements. Of rows each run is a little further on than in the row before.
+def runs_of(leaf: TensorValue, chance: random.Random, copies: int = 1) -> list[tuple[int, int, int, int]]:
+    """What is read of a tensor by so many copies: where a run begins, its width, the pitch of several, all in bytes,
+    and how many. None of them lies between elements, but where all is read.
     """
     width = element_size(leaf.dtype)
     size = leaf.span * width
     if size <= _WHOLE_BYTES:
-        return [(0, size, size, 1)]
+        borders = [size // width * part // copies * width for part in range(copies + 1)]
+        return [(start, end - start, end - start, 1) for start, end in itertools.pairwise(borders) if end > start]
     inner, levels = _rows_of(leaf)
     if not levels:
-        return [_line(size, width, chance)]
+        return [_line(size, width, max(1, _RUNS // copies), chance) for _ in range(copies)]
     stride, rows = max(levels, key=lambda level: level[1])
     others = [level for level in levels if level[0] != stride]
-    found = []
-    for _ in range(_PARTS if others else 1):
-        start = width * sum(chance.randrange(count) * apart for apart, count in others)
-        if rows <= _FEW_ROWS:
-            for row in range(rows):
-                at, run, pitch, height = _line(inner * width, width, chance, most=_RUNS_IN_ROW)
-                found.append((start + row * stride * width + at, run, pitch, height))
-        else:
-            found.append(_slope(start, inner * width, stride * width, rows, width, chance))
-    return found
+    starts = [width * sum(chance.randrange(count) * apart for apart, count in others) for _ in range(copies)]
+    return [_slope(start, inner * width, stride * width, rows, width, chance) for start in starts]
 
 
-def _line(size: int, width: int, chance: random.Random, most: int | None = None) -> tuple[int, int, int, int]:
-    """Runs over so many bytes without gaps, of elements of a width."""
+def _line(size: int, width: int, count: int, chance: random.Random) -> tuple[int, int, int, int]:
+    """`count` to twice as many runs over so many bytes without gaps, of elements of a width."""
     run = min(_RUN_BYTES, size) // width * width
-    count = min(chance.randint(*_RUNS) if most is None else most, size // run)
-    pitch = max(run, (size - run) // max(1, count - 1) // width * width - width) if count > 1 else run
-    left = size - run - (count - 1) * pitch
-    return chance.randrange(left // width + 1) * width, run, pitch, count
+    pitch = max(run, chance.randint(size // (2 * count), size // count) // width * width)
+    first = chance.randrange(min(pitch, size - run + 1)) // width * width
+    return _runs(first, run, pitch, 1 + (size - run - first) // pitch)
 
 
 def _slope(
     start: int, inner: int, stride: int, rows: int, width: int, chance: random.Random
 ) -> tuple[int, int, int, int]:
-    """Runs in every so-manieth of rows that are `stride` bytes apart and have `inner` each."""
+    """A run in every so-manieth of rows that are `stride` bytes apart and have `inner` each, from a random column in
+    the first of them to one in the last.
+    """
     run = min(_RUN_BYTES, inner) // width * width
-    fewest, most = (min(rows, count) for count in _RUNS)
-    count = max(2, chance.randint(fewest, most))
-    step = rows // count
-    first = chance.randrange(rows - (count - 1) * step)
-    room = inner - run
-    further = room // (count - 1) // width * width
-    column = chance.randrange((room - (count - 1) * further) // width + 1) * width
-    return start + first * stride + column, run, step * stride + further, count
+    step = chance.randint(1, max(1, rows // _RUNS))
+    first = chance.randrange(min(step, rows))
+    count = min(2 * _RUNS, 1 + (rows - 1 - first) // step)
+    first += chance.randrange(rows - first - (count - 1) * step)
+    column, last = (chance.randrange((inner - run) // width + 1) for _ in range(2))
+    further = (last - column) // (count - 1) if count > 1 else 0
+    if further < 0:  # towards zero, or the last one would lie before the row
+        further = -((column - last) // (count - 1))
+    return _runs(start + first * stride + column * width, run, step * stride + further * width, count)
+
+
+def _runs(first: int, run: int, pitch: int, count: int) -> tuple[int, int, int, int]:
+    """So many runs, or the first of them alone where no copy has such a pitch."""
+    return (first, run, pitch, count) if count > 1 and run <= pitch <= _LONGEST_PITCH else (first, run, run, 1)
+
+
+def _once(leaf: TensorValue) -> list[int]:
+    """The shape of a tensor without what is the same memory again."""
+    return [1 if stride == 0 else size for size, stride in zip(leaf.shape, leaf.strides, strict=True)]
 
 
 def _rows_of(leaf: TensorValue) -> tuple[int, list[tuple[int, int]]]:

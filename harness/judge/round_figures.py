@@ -31,6 +31,8 @@ STEPS_SLACK = 0.03
 """By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
 what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
 good."""
+ENOUGH_STEPS = 16
+"""Of so many rounds of calls one by one the upper end of an interval moves by more than a few."""
 ASIDE = 0.02
 """What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
 with all of them once it is more than this share of a round."""
@@ -268,7 +270,7 @@ def timing_of(
     stated_ms = median(mine_ms)
     if singles is not None:
         usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
-        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms)
+        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms, rounds=len(singles[0].round_s))
         stated_ms = alone_ms if speedup is single else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
@@ -307,10 +309,13 @@ def by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[f
     return usual_ms, alone_s * 1e3, single
 
 
-def _capped(speedup: Interval, single: Interval, *, one_by_one: bool) -> Interval:
-    """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most."""
+def _capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int) -> Interval:
+    """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
+    few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do.
+    """
     if one_by_one:
-        return single if single.high * (1 + STEPS_SLACK) < speedup.value else speedup
+        most = single.high if rounds >= ENOUGH_STEPS else single.value
+        return single if most * (1 + STEPS_SLACK) < speedup.value else speedup
     if single.high >= speedup.low:
         return speedup
     cap = single.high

@@ -223,7 +223,7 @@ class Clock:
                 f"the device was busy with other work: single calls of the reference took {each_s:.2g} s"
             )
 
-    def stepped(self, side: Side, samples: Samples, calls: int, *, most: int) -> None:
+    def stepped(self, side: Side, samples: Samples, calls: int, *, most: int, copies: int = 1) -> None:
         """A round in which contents are shown call by call, each once the call before is done.
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
@@ -233,22 +233,26 @@ class Clock:
 
         On a host counts as work besides what it takes until the first is done, too, beyond a usual one, and all of it
         for each call that it can have been done for: half of the most, because less moves no median. On a device it is
-        what a call takes until it is answered, once its output is there.
+        what a call takes until it is answered, once its output is there, which is looked at by so many `copies`.
         """
-        while not (self._stepped_on_device if side.sets.on_device else self._stepped)(side, samples, calls, most):
+        if side.sets.on_device:
+            while not self._stepped_on_device(side, samples, calls, most, copies):
+                pass
+            return
+        while not self._stepped(side, samples, calls, most):
             pass
 
-    def _stepped_on_device(self, side: Side, samples: Samples, count: int, most: int) -> bool:
+    def _stepped_on_device(self, side: Side, samples: Samples, count: int, most: int, copies: int) -> bool:
         order = self._order(side)[:most]
         written = self._write(side, order, self._base)[:count]
         subject, seed = side.subject, self._chance.getrandbits(62)
-        if not subject.can_step():
+        if not subject.copies_of_a_look():
             raise CannotBeTimed("what calls are given besides tensors was drawn anew for the first time after many")
         staged = side.sets.stage(order)[:count]
         self._device.evict()
         self._wake(side)
         started = time.monotonic()
-        stepped = subject.steps(staged, seed=seed)
+        stepped = subject.steps(staged, seed=seed, copies=copies)
         self._in_rounds_s += time.monotonic() - started
         self._took_one_by_one(side, stepped)
         subject.settle()
@@ -296,8 +300,8 @@ class Clock:
 
         One of the candidate's was not verified then. After some the calls took until they were answered.
         """
-        self._unseen = 0 if stepped.settled else self._unseen + 1
-        return 0 < self._unseen <= MOST_UNSETTLED
+        self._unseen += not stepped.settled
+        return not stepped.settled and self._unseen <= MOST_UNSETTLED
 
     def _stepped(self, side: Side, samples: Samples, count: int, most: int) -> bool:
         order = self._order(side)[:most]

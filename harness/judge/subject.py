@@ -158,15 +158,17 @@ class Subject(Protocol):
         Raises LaidOutAnew where its output has another number of tensors than was described last.
         """
 
-    def can_step(self) -> bool:
-        """Whether calls on a device can come one by one (`steps`): inputs are tensors alone that lie in memory which it
-        shares with the judge, and outputs have some few tensors that were described before.
+    def copies_of_a_look(self) -> int:
+        """By how many copies each of its outputs can be looked at where calls on a device come one by one (`steps`); 0
+        where they cannot come so: inputs are not tensors alone that lie in memory which it shares with the judge, or
+        outputs no few tensors that were described before, whose elements are memory of their own.
         """
 
-    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
         """Call the model on each of these slots of a device as soon as the judge has shown it, until all were.
 
-        Outputs of the round are those of the last call alone; `snapshot` then keeps what the judge saw of it, and
+        Each tensor of an output is looked at by so many `copies`, as many as either side's need. Outputs of the round
+        are those of the last call alone; `snapshot` then keeps what the judge saw of it, and
         raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`.
         """
 

@@ -178,6 +178,7 @@ class Measured:
     `evict_s` is that of the side where it took longer: what a candidate keeps the device busy with may stop for its own
     rounds and go on in the other's. `singles`: rounds of one call of either side. `paused`: whether the candidate took
     longer between its rounds than the reference between its own. `empty_s`: seconds of empty rounds, on a host.
+    `copies`: by how many a look at outputs was taken where calls came one by one on a device, else 0.
     """
 
     timing: Timing
@@ -187,6 +188,7 @@ class Measured:
     singles: tuple[Samples, Samples] | None = None
     paused: bool = False
     empty_s: Sequence[float] = ()
+    copies: int = 0
 
 
 def sets_for(candidate_s: float, reference_s: float, set_bytes: int, output_bytes: int, plan: Plan) -> int:
@@ -247,7 +249,7 @@ def measure(
         timing = timing_of(turns.mine, turns.theirs, turns.hand_over_s(), turns.count, turns.singles)
         timing = timing.model_copy(update={"mode": "quick" if quick else "full"})
         paused = clock.paused(candidate, reference)
-        return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, paused, turns.empty_s)
+        return Measured(timing, evict_s, turns.mine, turns.theirs, turns.singles, paused, turns.empty_s, turns.copies)
 
 
 class _Turns:
@@ -273,12 +275,14 @@ class _Turns:
         self._first, self._second = candidate, reference
         self._bag: list[str] = []
         self.empty_s: Sequence[float] = ()
-        self.count = candidate.sets.count
+        self._proceed: Callable[[], None] = lambda: None
+        self.count, self.copies = candidate.sets.count, 0
         self.mine, self.theirs = Samples(), Samples()
         self.singles: tuple[Samples, Samples] | None = None
 
     def take(self, proceed: Callable[[], None]) -> bool:
         """All rounds. Whether few told enough; `proceed` is called between blocks of the others."""
+        self._proceed = proceed
         self.warm_up()
         self.split()
         if self._plan.quick and self.tell_quickly():
@@ -354,6 +358,7 @@ class _Turns:
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         most_calls = self._most_steps()
+        self.copies = 0 if self.empty_s else self._copies_of_a_look()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             taken_s = time.monotonic() - started
             if taken >= least and self.empty_s and taken_s > most_s:
@@ -362,6 +367,7 @@ class _Turns:
                 told, less = self._steps_tell(self.singles)
                 if told or taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0):
                     return
+            self._proceed()
             self._chance.shuffle(both)
             for side, samples in both:
                 self._turn_to(side)
@@ -369,16 +375,21 @@ class _Turns:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
                 while len(samples.round_s) == taken:
                     calls = self._chance.randint(1, most_calls)  # for each: one is stopped while the other has its own
-                    self._clock.stepped(side, samples, calls, most=most_calls)
+                    self._clock.stepped(side, samples, calls, most=most_calls, copies=self.copies)
 
     def _takes_steps(self) -> bool:
         """Whether contents of several calls are shown one by one."""
         if self.empty_s:
             return True
         is_short = self._known_s <= STEPPED_CALL_S and self._most_steps() > 1
-        both = (self._candidate, self._reference)
-        tells = self._plan.steps and not self._tight
-        return is_short and tells and all(side.subject.can_step() for side in both)
+        return is_short and self._plan.steps and not self._tight and self._copies_of_a_look() > 0
+
+    def _copies_of_a_look(self) -> int:
+        """As many as the side needs whose outputs need more: a look of either side takes as long. 0 where either's
+        cannot be looked at.
+        """
+        copies = [side.subject.copies_of_a_look() for side in (self._candidate, self._reference)]
+        return max(copies) if all(copies) else 0
 
     def _most_steps(self) -> int:
         return min(STEPS, self.count) if self.empty_s else most_steps_on_device(self._reference.sets)
@@ -601,7 +612,7 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        singles = _single_calls_held(clock, reference, measured.singles)
+        singles = _single_calls_held(clock, reference, measured)
         beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
     held = no_longer_than_alone(beside, alone, allowed, count)
@@ -697,17 +708,16 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
     return alone
 
 
-def _single_calls_held(
-    clock: Clock, reference: Side, singles: tuple[Samples, Samples] | None
-) -> tuple[Samples, Samples] | None:
+def _single_calls_held(clock: Clock, reference: Side, measured: Measured) -> tuple[Samples, Samples] | None:
     """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
     they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
     """
-    if singles is None or singles[1].device_ms or not singles[1].loop_s:
+    singles = measured.singles
+    if singles is None or not measured.copies:
         return singles
     alone, most = Samples(), most_steps_on_device(reference.sets)
     for _ in range(STEPS_ALONE):
-        clock.stepped(reference, alone, max(2, most // 2), most=most)
+        clock.stepped(reference, alone, max(2, most // 2), most=most, copies=measured.copies)
     return singles[0], steps_no_longer_than_alone(singles[1], alone)
 
 

@@ -252,13 +252,16 @@ class WorkerSubject:
         if len(self._done.addresses[0]) != tensors:
             raise LaidOutAnew("named another number of outputs than it had described before")
 
-    def can_step(self) -> bool:
-        return self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None and self._steps.are_possible()
+    def copies_of_a_look(self) -> int:
+        is_plain = self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None
+        return self._steps.copies() if is_plain else 0
 
-    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
         self._round_begins([one.slot for one in staged])
-        seconds, why = self._deadline_of(1)
-        stepped, self._done = self._steps.take(staged, seed=seed, seconds=seconds, why=why, stop=self._held.halt)
+        seconds, why = self._deadline_of(len(staged))
+        stepped, self._done = self._steps.take(
+            staged, seed=seed, copies=copies, seconds=seconds, why=why, stop=self._held.halt
+        )
         self._was_stepped = True
         return stepped
 

@@ -96,10 +96,10 @@ class FunctionSubject:
     def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
         self.round([slot], seed=seed, hold=hold)
 
-    def can_step(self) -> bool:
-        return False
+    def copies_of_a_look(self) -> int:
+        return 0
 
-    def steps(self, staged: Sequence[Staged], *, seed: int) -> Stepped:
+    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
         raise AssertionError("on a host calls come by messages")
 
     def look_for(self, calls: int) -> None:
