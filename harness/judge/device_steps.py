@@ -28,7 +28,7 @@ from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import Layout, OutputLayouts
 from harness.judge.shared_arenas import SharedArenas
-from harness.judge.snapshot import Allocation, Source, kept_words
+from harness.judge.snapshot import Allocation, Source, kept_words, once
 from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Unsettled
 from harness.judge.tensors import overlap
@@ -110,7 +110,7 @@ class DeviceSteps:
         leaves = self._layouts.newest
         if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS:
             return 0
-        if not all(leaf.elements and not overlap(_once(leaf), leaf.strides) for leaf in leaves):
+        if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for leaf in leaves):
             return 0
         return COPIES_WITH_GAPS if any(_rows_of(leaf)[1] for leaf in leaves) else 1
 
@@ -353,11 +353,6 @@ def _slope(
 def _runs(first: int, run: int, pitch: int, count: int) -> tuple[int, int, int, int]:
     """So many runs, or the first of them alone where no copy has such a pitch."""
     return (first, run, pitch, count) if count > 1 and run <= pitch <= _LONGEST_PITCH else (first, run, run, 1)
-
-
-def _once(leaf: TensorValue) -> list[int]:
-    """The shape of a tensor without what is the same memory again."""
-    return [1 if stride == 0 else size for size, stride in zip(leaf.shape, leaf.strides, strict=True)]
 
 
 def _rows_of(leaf: TensorValue) -> tuple[int, list[tuple[int, int]]]:

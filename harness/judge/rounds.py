@@ -264,12 +264,7 @@ class Clock:
         settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
         if not stepped.settled:
             subject.survey([0])
-        started = time.monotonic()
-        subject.release()
-        self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
-        self._require_answers()
-        subject.freeze()
-        self._require_room(side)
+        self._let_go(side)
         self._touch_s.setdefault(id(side), []).append(stepped.touch_s)
         if not settled or self._must_settle(stepped):
             return False
@@ -285,7 +280,7 @@ class Clock:
         rounds explain.
         """
         self._one_by_one_s.setdefault(id(side), []).extend(
-            max(seen_s, 0.0) + besides_s for seen_s, besides_s in zip(stepped.call_s, stepped.besides_s, strict=True)
+            seen_s + besides_s for seen_s, besides_s in zip(stepped.call_s, stepped.besides_s, strict=True)
         )
         if side is not self._candidate or sum(self._one_by_one_s[id(side)]) <= SLOW_SINGLES_S:
             return
@@ -449,12 +444,7 @@ class Clock:
             side.subject.spoil()
         if look or not settled:
             side.subject.survey(range(len(order)))
-        started = time.monotonic()
-        side.subject.release()
-        self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
-        self._require_answers()
-        side.subject.freeze()
-        self._require_room(side)
+        self._let_go(side)
         if samples is not None and settled:
             samples.round_s.append(timed.seconds)
             samples.nominal.append(kind == self._base)
@@ -468,6 +458,15 @@ class Clock:
             if reading is not None:
                 samples.readings.append(reading)
         return settled
+
+    def _let_go(self, side: Side) -> None:
+        """Let go of a round's outputs, and hold the side. Raises where what lies between rounds took too long."""
+        started = time.monotonic()
+        side.subject.release()
+        self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
+        self._require_answers()
+        side.subject.freeze()
+        self._require_room(side)
 
     def _verified(self, side: Side, chosen: dict[int, Written], seed: int) -> bool:
         """Whether what was to be verified could be, and was right. The reference is asked alike, and believed."""

@@ -317,9 +317,13 @@ def kept_words(source: Source, layout: TensorValue, words: torch.Tensor, element
 
     Words that hold no element are left out. Of dimensions whose elements are the same memory the first one tells.
     """
-    once = [1 if stride == 0 else size for size, stride in zip(layout.shape, layout.strides, strict=True)]
-    flat, there = _elements_at(layout, words, once)
+    flat, there = _elements_at(layout, words, once(layout))
     return Kept(source, layout, elements[there], flat)
+
+
+def once(layout: TensorValue) -> list[int]:
+    """The shape of a tensor without what is the same memory again."""
+    return [1 if stride == 0 else size for size, stride in zip(layout.shape, layout.strides, strict=True)]
 
 
 def keep(source: Source, layout: TensorValue, *, whole: bool, wanted: torch.Tensor | None = None) -> Kept:

@@ -349,8 +349,9 @@ class _Turns:
 
     def take_steps_quickly(self) -> None:
         """Few of these on a device, where a quick measurement says that the candidate is faster."""
-        is_faster = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup.value > 1.0
-        if self._plan.singles and self.count > 1 and not self.empty_s and is_faster and self._takes_steps():
+        if not self._plan.singles or self.count == 1 or self.empty_s or not self._takes_steps():
+            return
+        if timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup.value > 1.0:
             self._take_steps(QUICK_STEPS, QUICK_STEPS, math.inf)
 
     def _take_steps(self, least: int, most: int, most_s: float) -> None:
