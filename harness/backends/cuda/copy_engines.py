@@ -14,6 +14,9 @@ from harness.errors import DeviceError
 
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY of cuda.h
 _HOST, _DEVICE = 1, 2  # CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
+_LEAST_BYTES = 1 << 15
+"""Less in one piece goes to the device among its commands, which wait for the switch: 0.15 ms beside another process'
+kernels, in two rows 12 us, as 32 KiB take (H200, November 2026)."""
 
 
 class _Copy2D(ctypes.Structure):
@@ -60,12 +63,19 @@ class CudaCopies:
         self._strips.argtypes = [ctypes.POINTER(_Copy2D), ctypes.c_void_p]
         self._query.argtypes = [ctypes.c_void_p]
         self._copy = _Copy2D(src_type=_DEVICE, dst_type=_HOST)
+        self._halves = _Copy2D(src_type=_HOST, dst_type=_DEVICE, height=2)
 
     def room(self, size: int) -> torch.Tensor:
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
     def queue_write(self, host: int, device: int, size: int) -> None:
-        _require(self._to_device(device, host, size, self._stream))
+        if size >= _LEAST_BYTES or size % 2:
+            _require(self._to_device(device, host, size, self._stream))
+            return
+        halves, half = self._halves, size // 2
+        halves.src_host, halves.dst_device = host, device
+        halves.src_pitch = halves.dst_pitch = halves.width_bytes = half
+        _require(self._strips(halves, self._stream))
 
     def queue_read(self, device: int, host: int, *, width: int, pitch: int, height: int) -> None:
         if height == 1:
