@@ -691,6 +691,52 @@ def test_calls_of_the_reference_one_by_one_count_no_longer_than_they_take_withou
 
 
 @pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("matters", [True, False])
+def test_where_calls_one_by_one_seem_slowed_the_reference_is_looked_at_again(matters):
+    """A host is half as fast from one second to the next: an honest candidate was called 0.68 times as fast."""
+    pauses = []
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.clock.sleep = pauses.append
+        candidate.seconds = lambda slots: (1e-5 if matters else 8e-5) * len(slots)
+        reference.steps = lambda staged, *, seed, copies: stepped(reference, staged, steps_s(), 2e-4)
+
+    def steps_s():
+        return 2e-5 if ended and len(pauses) < 2 else 4e-5
+
+    ended = []
+    measured, _ = run(
+        200,
+        plan=Plan(budget_s=0.0, singles=True),
+        change=change,
+        device_ms=DEVICE_MS,
+        reference_s=4e-5,
+        alone=lambda candidate, reference: ended.append(True),
+    )
+    assert len(pauses) == (2 if matters else 0)
+    assert measured.timing.speedup.value == pytest.approx(1.0 if matters else 0.5, rel=0.03)
+
+
+@pytest.mark.usefixtures("stepping")
+def test_of_calls_one_by_one_on_a_device_the_cold_ones_do_not_count():
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+
+        def steps(staged, *, seed, copies):
+            reference.frozen = True
+            call_s = [3e-4, 2e-4, 1e-4, *[7e-5] * 200][: len(staged)]
+            return Stepped(call_s, [1e-5, 1e-5, 1e-5, *[0.0] * 200][: len(staged)], 2e-4, settled=True)
+
+        reference.steps = steps
+
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert set(measured.singles[1].round_s) == {7e-5}
+    assert set(measured.singles[1].aside_s) == {0.0}
+
+
+@pytest.mark.usefixtures("stepping")
 def test_a_reference_whose_outputs_cannot_be_seen_is_timed_by_its_answers_after_some_rounds(monkeypatch):
     surveyed = []
 
