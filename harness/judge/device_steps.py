@@ -23,6 +23,7 @@ import torch
 
 from harness.backends.hardware import CopyEngines, Hardware
 from harness.judge.attached_inputs import AttachedInputs
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Staged
 from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
@@ -34,12 +35,12 @@ from harness.judge.subject import Stepped, Unsettled
 from harness.judge.tensors import overlap
 from harness.judge.worker_conversation import Conversation
 from harness.transport.memory import HostArena, element_size
-from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SHOWN, TENSORS, shown
+from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SEED, SHOWN, TENSORS, shown
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
 _WHOLE_BYTES = 1 << 16
-"""An output of no more is read whole each time."""
+"""An output of no more is read whole each time, and written over before each call: what it was tells nothing then."""
 _RUN_BYTES, _RUNS = 64, 64
 """Of a larger one so many to twice as many runs of so many bytes over all of it: how far apart and from where on is
 drawn for each call, so that no order of writing has them first."""
@@ -53,12 +54,14 @@ _BEFORE, _LAST = _LOOKS, _LOOKS + 1
 """Where the look before a call lies, and the one after it was answered."""
 _ATTENTION = 16
 """Looks between two questions whether the worker said something else."""
-_PERIOD_S, _LONGEST_PERIOD_S, _KNOWN_LOOKS = 1e-5, 3e-5, 64
+_PERIOD_S, _LONGEST_PERIOD_S, _KNOWN_LOOKS = 1e-5, 1e-4, 64
 """What is taken for the time of a look until it is known, and at most, by the median of so many."""
+_MOST_FOLLOWERS = 1 << 10
+"""So much is remembered of which output follows which; then it is learned anew."""
 
 
 _Addresses = tuple[int, ...]
-"""Of the tensors of an output, in order."""
+"""Of the tensors of an output, in order; below zero where one lies in the inputs of its call, by how far into these."""
 
 
 @dataclass(frozen=True)
@@ -103,35 +106,53 @@ class DeviceSteps:
         self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
         self._lost = self._anew = False
         self._copies, self._deadline = 1, 0.0
+        self._noise = torch.empty(0, dtype=torch.uint8)
         self._chance = random.SystemRandom()
+        self.spared: frozenset[int] = frozenset()
+        """Which tensors of an output may be handed out again, and so are not written over."""
 
     def copies(self) -> int:
         """By how many copies outputs like the newest can be looked at while they are written; 0 where they cannot."""
         leaves = self._layouts.newest
-        if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS:
+        if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS or self._layouts.has_plain:
             return 0
         if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for leaf in leaves):
             return 0
         return COPIES_WITH_GAPS if any(_rows_of(leaf)[1] for leaf in leaves) else 1
 
     def take(
-        self, staged: Sequence[Staged], *, seed: int, copies: int, seconds: float, why: str, stop: Callable[[], None]
+        self,
+        staged: Sequence[Staged],
+        *,
+        seed: int,
+        own_seeds: Sequence[int],
+        copies: int,
+        seconds: float,
+        why: str,
+        stop: Callable[[], None],
     ) -> tuple[Stepped, Done]:
         """Call on each, one by one; how long that took, and the `Done` of the last one. `seconds` bound all of them.
-        Each tensor of an output is looked at by so many `copies`.
+        Each tensor of an output is looked at by so many `copies`, and by more where it needs them. `own_seeds` are
+        those of the calls where they have not all `seed`, else none.
 
         `stop` is called as soon as that has come. `seen` then has what was read of that call.
         """
         self._lost = self._anew = False
         number, words = self._attached()
         words[SHOWN] = words[ANSWERED] = 0
-        self._engines, self._copies = self._hardware.copy_engines(), copies
+        self._engines, self._copies = self._hardware.copy_engines(), max(copies, self.copies())
+        self._make_noise()
         self._looks_s.clear()
-        self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
+        if len(self._follows) > _MOST_FOLLOWERS:
+            self._follows.clear()
+        asked = time.monotonic()
+        self._talk.ask(Steps(seed=None if own_seeds else seed, page=number), Attending, seconds=seconds, why=why)
+        waited_s = time.monotonic() - asked
         took_s: list[float] = []
         besides_s: list[float] = []
         self._deadline = time.monotonic() + seconds
         for call, one in enumerate(staged, 1):
+            words[SEED] = own_seeds[call - 1] if own_seeds else 0
             seen_s, answered_s = self._step(words, call, one, seconds, why)
             took_s.append(seen_s)
             besides_s.append(max(0.0, answered_s - seen_s))
@@ -140,10 +161,13 @@ class DeviceSteps:
         started = time.monotonic()
         self._hardware.touch()  # before it knows that there is no more: what waits on the device for a call is there
         touch_s = time.monotonic() - started
+        asked = time.monotonic()
         words[SHOWN] = OVER
         done = self._talk.last_step(seconds=seconds, stop=stop)
-        self._lost |= done.addresses[0] != self._before[1]
-        return Stepped(took_s, besides_s, touch_s, settled=not self._lost, anew=self._anew), done
+        waited_s += time.monotonic() - asked
+        if not self._anew and done.addresses[0] != self._answered:
+            raise SubjectFailed("protocol", "named another output than it had answered the last call with")
+        return Stepped(took_s, besides_s, touch_s, waited_s, settled=not self._lost, anew=self._anew), done
 
     def seen(self, done: Done) -> ByAddress:
         """What was read of the last call, by address. Raises Unsettled where the output of any could not be read."""
@@ -202,17 +226,24 @@ class DeviceSteps:
         engines = self._engines
         assert engines is not None
         self._draw_runs(self._layouts.newest)
-        expected = self._expected()
+        follower = self._expected()
+        expected = self._absolute(follower, staged)
         held = self._held(expected)
         if held is not None:
+            if follower in self._before:  # nobody else's by now
+                self._write_over(follower, held)
             self._look(held, _BEFORE)
         first_s = self._chance.random() * self._period_s()
         ended: list[float] = []
         now, wait, look = time.monotonic, engines.wait, self._look
         wait()
         started = now()
-        engines.queue_write(staged.host, staged.shown, staged.size)
-        wait()
+        if staged.reveal is not None:
+            staged.reveal()
+            self._hardware.wait()
+        else:
+            engines.queue_write(staged.host, staged.shown, staged.size)
+            wait()
         words[SHOWN] = shown(number, staged.slot)
         shown_s, asked = now(), 0
         while (began := now()) < shown_s + first_s:
@@ -230,9 +261,10 @@ class DeviceSteps:
                 began = now()
         answered_s = now()
         count = words[TENSORS]
-        named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
-        self._follows[self._before] = self._follows[self._before[1:]] = named
-        self._before = self._before[1], named
+        self._answered = named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
+        relative = self._relative(named, staged)
+        self._follows[self._before] = self._follows[self._before[1:]] = relative
+        self._before = self._before[1], relative
         self._anew = count != len(self._layouts.newest)
         was_looked_at = held is not None and named == expected
         held = held if was_looked_at else self._held(named)
@@ -270,6 +302,38 @@ class DeviceSteps:
         """Where the next output lies, by what followed the two before, or the one before."""
         last = self._before[1]
         return self._follows.get(self._before, self._follows.get((last,), last))
+
+    def _relative(self, named: _Addresses, staged: Staged) -> _Addresses:
+        """The same with places in the inputs of this call in the place of addresses there."""
+        begins = self._slot_begins(staged)
+        return tuple(begins - address - 1 if 0 <= address - begins < staged.size else address for address in named)
+
+    def _absolute(self, named: _Addresses, staged: Staged) -> _Addresses:
+        begins = self._slot_begins(staged)
+        return tuple(begins - address - 1 if address < 0 else address for address in named)
+
+    def _slot_begins(self, staged: Staged) -> int:
+        """Where the worker sees the inputs of this call."""
+        base = next((held.base for held in self._inputs.allocations), 0)
+        return base + staged.slot * staged.size
+
+    def _make_noise(self) -> None:
+        assert self._engines is not None
+        if not self._noise.numel():
+            self._noise = self._engines.room(_WHOLE_BYTES)
+        self._noise.random_(256)
+
+    def _write_over(self, named: _Addresses, held: Sequence[int]) -> None:
+        """Write over small outputs of a call before, in memory of their own and without gaps: where the next one is
+        the same it is there once it was written again. Who looks what was written over learns nothing: all of it is.
+        """
+        assert self._engines is not None
+        for place, (address, mapped, leaf) in enumerate(zip(named, held, self._layouts.newest, strict=True)):
+            size = leaf.span * element_size(leaf.dtype)
+            has_gaps = _rows_of(leaf)[0] != leaf.span
+            if address >= 0 and size <= _WHOLE_BYTES and not has_gaps and place not in self.spared:
+                even = size // 2 * 2  # CudaCopies writes in halves
+                self._engines.queue_write(self._noise.data_ptr(), mapped, even)
 
     def _period_s(self) -> float:
         """What a look takes. What a host does to one of them is none of it."""
@@ -329,7 +393,7 @@ def _line(size: int, width: int, count: int, chance: random.Random) -> tuple[int
     run = min(_RUN_BYTES, size) // width * width
     pitch = max(run, chance.randint(size // (2 * count), size // count) // width * width)
     first = chance.randrange(min(pitch, size - run + 1)) // width * width
-    return _runs(first, run, pitch, 1 + (size - run - first) // pitch)
+    return _runs(first, run, pitch, 1 + (size - run - first) // pitch, chance)
 
 
 def _slope(
@@ -347,12 +411,14 @@ def _slope(
     further = (last - column) // (count - 1) if count > 1 else 0
     if further < 0:  # towards zero, or the last one would lie before the row
         further = -((column - last) // (count - 1))
-    return _runs(start + first * stride + column * width, run, step * stride + further * width, count)
+    return _runs(start + first * stride + column * width, run, step * stride + further * width, count, chance)
 
 
-def _runs(first: int, run: int, pitch: int, count: int) -> tuple[int, int, int, int]:
-    """So many runs, or the first of them alone where no copy has such a pitch."""
-    return (first, run, pitch, count) if count > 1 and run <= pitch <= _LONGEST_PITCH else (first, run, run, 1)
+def _runs(first: int, run: int, pitch: int, count: int, chance: random.Random) -> tuple[int, int, int, int]:
+    """So many runs, or one of them, whichever, where no copy has such a pitch."""
+    if count > 1 and run <= pitch <= _LONGEST_PITCH:
+        return first, run, pitch, count
+    return first + chance.randrange(count) * pitch, run, run, 1
 
 
 def _rows_of(leaf: TensorValue) -> tuple[int, list[tuple[int, int]]]:

@@ -11,6 +11,7 @@ logarithm of weights), they are varied: else what follows from them could be rem
 import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -235,14 +236,22 @@ class Contents:
         self._kept = None
 
 
+STAGED_BYTES = 1 << 19
+"""Contents of a slot of no more are shown by a copy engine, from host memory: in 10 us and not piece by piece, so that
+nothing can be done with some of them while others come (H200). More are by the device, which takes 0.15 ms."""
+
+
 @dataclass(frozen=True)
 class Staged:
-    """A slot's contents in host memory at address `host`, and where they are shown; both this process's."""
+    """A slot's contents in host memory at address `host`, and where they are shown; both this process's. `reveal` shows
+    them where they do not lie there.
+    """
 
     slot: int
     host: int
     shown: int
     size: int
+    reveal: Callable[[], None] | None = None
 
 
 class InputSets:
@@ -412,11 +421,18 @@ class InputSets:
             torch.bitwise_or(written, 0, out=raw)
 
     def stage(self, slots: Sequence[int]) -> list[Staged]:
-        """Copy what was written of slots, but not shown yet, to host memory that copy engines take it from.
+        """Copy what was written of slots, but not shown yet, to host memory that copy engines take it from, if that is
+        how it is shown.
 
         Of memory apart from the arena, on a device. Does not wait for the device.
         """
         assert self._apart is not None
+        if self._slot_size > STAGED_BYTES:
+            starts = [slot * self._slot_size for slot in slots]
+            return [
+                Staged(slot, 0, self._raw.data_ptr() + start, self._slot_size, partial(self.reveal, [slot]))
+                for slot, start in zip(slots, starts, strict=True)
+            ]
         room, staged = self._staging(len(slots) * self._slot_size), []
         for place, slot in enumerate(slots):
             start, at = slot * self._slot_size, place * self._slot_size

@@ -193,7 +193,7 @@ class Measurement:
             mark=verification.mark,
             reference_s=self._reference_s or math.inf,
             proceed=self._bench.proceed,
-            plan=replace(self._plan, steps=not self._seen.mostly_one_value),
+            plan=replace(self._plan, steps=not self._seen.mostly_one_value, own_seeds=self._weights.random),
             tight=self._tight,
         )
 
@@ -227,5 +227,11 @@ class Measurement:
                 reference.subject.attach(reference.sets)
             base, others = kinds
             return beside_and_alone(
-                measured, reference, draw=self._draw, base=base, kinds=others, device=self._bench.clock
+                measured,
+                reference,
+                draw=self._draw,
+                base=base,
+                kinds=others,
+                device=self._bench.clock,
+                own_seeds=self._weights.random,
             )

@@ -25,6 +25,8 @@ class OutputLayouts:
 
     def __init__(self) -> None:
         self.newest: Layout = ()
+        self.has_plain = False
+        """Whether outputs hold anything besides tensors."""
         self._layouts: dict[tuple[object, ...], Layout] = {}
         self._parts: dict[tuple[int, ...], Lie] = {}
         self._overwritten: dict[tuple[int, ...], Lie] = {}
@@ -73,6 +75,7 @@ class OutputLayouts:
                 raise SubjectFailed("protocol", "described other numbers than it had when the clock stopped")
             if self._overwritten.get(extents, lie) != lie:
                 raise LaidOutAnew("described outputs that lie otherwise than when they were overwritten")
+            self.has_plain |= bool(done.plain[call])
             self._remember(form, leaves)
             self._remember_parts(extents, lie)
 

@@ -126,12 +126,15 @@ class Clock:
         choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
         mark: Mark = lambda side, written: frozenset(),
         reference_s: float = math.inf,
+        own_seeds: bool = False,
     ) -> None:
-        """`candidate` is the side that is verified, None once it is gone; `timing.measure` says the rest."""
+        """`candidate` is the side that is verified, None once it is gone. `own_seeds`: each call that comes alone has
+        one of its own. `timing.measure` says the rest.
+        """
         self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
         self._verify, self._intact, self._alike = verify, intact, alike
         self._choose, self._mark = choose, mark
-        self._reference_s = reference_s
+        self._reference_s, self._own_seeds = reference_s, own_seeds
         self._chance = random.SystemRandom()
         self._unsettled = self._unseen = 0
         self._began = math.inf
@@ -226,8 +229,11 @@ class Clock:
                 f"the device was busy with other work: single calls of the reference took {each_s:.2g} s"
             )
 
-    def stepped(self, side: Side, samples: Samples, calls: int, *, most: int, copies: int = 1) -> None:
-        """A round in which contents are shown call by call, each once the call before is done.
+    def stepped(
+        self, side: Side, kind: str, samples: Samples, *, most: int, calls: int | None = None, copies: int = 1
+    ) -> None:
+        """A round in which contents of a kind are shown call by call, each once the call before is done. How many
+        `calls` is drawn, and drawn anew for one that is repeated, where it is not said.
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
         without the last. That one is held and verified; how many `calls` there are, of at most `most`, the side does
@@ -237,28 +243,36 @@ class Clock:
         On a host counts as work besides what it takes until the first is done, too, beyond a usual one, and all of it
         for each call that it can have been done for: half of the most, because less moves no median.
 
-        On a device nothing is taken down of the first COLD_STEPS calls, and the last counts. Work besides is what a call
-        takes until it is answered, once its output is there, which is looked at by so many `copies`.
+        On a device nothing is taken down of the first COLD_STEPS calls, and the last counts. Work besides is what a
+        call takes until it is answered, once its output is there, which is looked at by so many `copies`.
         """
-        if side.sets.on_device:
-            while not self._stepped_on_device(side, samples, calls, most, copies):
-                pass
-            return
-        while not self._stepped(side, samples, calls, most):
-            pass
+        done = False
+        while not done:
+            count = calls or self._chance.randint(1, most)
+            if side.sets.on_device:
+                done = self._stepped_on_device(side, kind, samples, count, most, copies)
+            else:
+                done = self._stepped(side, kind, samples, count, most)
 
-    def _stepped_on_device(self, side: Side, samples: Samples, count: int, most: int, copies: int) -> bool:
+    def _seeds(self, count: int) -> tuple[int, list[int]]:
+        """One for all calls of a round, and one for each where they have their own."""
+        own = [self._chance.getrandbits(62) for _ in range(count)] if self._own_seeds else []
+        return self._chance.getrandbits(62), own
+
+    def _stepped_on_device(self, side: Side, kind: str, samples: Samples, count: int, most: int, copies: int) -> bool:
         order = self._order(side)[:most]
-        written = self._write(side, order, self._base)[:count]
-        subject, seed = side.subject, self._chance.getrandbits(62)
+        written = self._write(side, order, kind)[:count]
+        subject, (seed, own_seeds) = side.subject, self._seeds(count)
         if not subject.copies_of_a_look():
+            if side is self._candidate and side.sets.plain_of([0]) is None:
+                raise SubjectFailed("protocol", "described outputs that no copy can look at, and others before")
             raise CannotBeTimed("what calls are given besides tensors was drawn anew for the first time after many")
         staged = side.sets.stage(order)[:count]
         self._device.evict()
         self._wake(side)
-        started = time.monotonic()
-        stepped = subject.steps(staged, seed=seed, copies=copies)
-        self._in_rounds_s += time.monotonic() - started
+        stepped = subject.steps(staged, seed=seed, own_seeds=own_seeds, copies=copies)
+        self._in_rounds_s += sum(stepped.call_s) + sum(stepped.besides_s)
+        self.pause_s[id(side)][-1] += stepped.waited_s
         self._took_one_by_one(side, stepped)
         subject.settle()
         if stepped.anew and side is not self._candidate:
@@ -266,7 +280,7 @@ class Clock:
         if stepped.anew:
             self._alike({0: written[len(stepped.call_s) - 1]})
             raise LaidOutAnew("named another number of outputs than it had described before")
-        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        settled = self._verified(side, {0: written[-1]}, own_seeds[-1] if own_seeds else seed) if self._verify else True
         if not stepped.settled:
             subject.survey([0])
         self._let_go(side)
@@ -279,6 +293,7 @@ class Clock:
             usual = sorted(stepped.besides_s[cold:])  # a mean: the judge looks now and then, so that it is one of two
             samples.aside_s.append(fmean(usual[: math.ceil(len(usual) * MOST_BESIDES)]))
             samples.loop_s.append(subject.loop_s())
+            samples.nominal.append(kind == self._base)
         return True
 
     def _took_one_by_one(self, side: Side, stepped: Stepped) -> None:
@@ -304,17 +319,18 @@ class Clock:
         self._unseen += not stepped.settled
         return not stepped.settled and self._unseen <= MOST_UNSETTLED
 
-    def _stepped(self, side: Side, samples: Samples, count: int, most: int) -> bool:
+    def _stepped(self, side: Side, kind: str, samples: Samples, count: int, most: int) -> bool:
         order = self._order(side)[:most]
-        written = self._write(side, order, self._base)[:count]
-        subject, seed = side.subject, self._chance.getrandbits(62)
+        written = self._write(side, order, kind)[:count]
+        subject, (seed, own_seeds) = side.subject, self._seeds(count)
         self._device.evict()
         subject.aside_s()
         started = time.monotonic()
         self._wake(side)
-        subject.expect_steps(seed=seed)
-        ended = self._steps(side, order[:count], written, seed)
-        settled = self._verified(side, {0: written[-1]}, seed) if self._verify else True
+        subject.expect_steps(seed=None if own_seeds else seed)
+        seeds = own_seeds or [seed] * count
+        ended = self._steps(side, order[:count], written, seeds)
+        settled = self._verified(side, {0: written[-1]}, seeds[-1]) if self._verify else True
         if not settled:
             subject.survey([0])
         subject.release()
@@ -324,15 +340,16 @@ class Clock:
             usual_s = median(seconds[1:] or seconds)
             samples.round_s.append(usual_s)
             samples.aside_s.append((subject.aside_s() + ended[1] - started - usual_s) / ((most + 1) // 2))
+            samples.nominal.append(kind == self._base)
         return settled
 
-    def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seed: int) -> list[float]:
+    def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int]) -> list[float]:
         """When the first call was about to be shown, and then when each was answered.
 
         What shows the contents of one lies between the answer before and its own.
         """
         ended = [time.monotonic()]
-        for call, slot in enumerate(order):
+        for call, (slot, seed) in enumerate(zip(order, seeds, strict=True)):
             side.sets.reveal([slot])
             try:
                 side.subject.step(slot, seed=seed, hold=call == len(order) - 1)

@@ -30,13 +30,15 @@ class Stepped:
 
     `call_s`: seconds from when contents began to be shown until the output was there. `besides_s`: from then until the
     subject said so. `touch_s`: what a trifle took the device before the subject knew that there were no more.
-    `settled`: the outputs of all could be seen. `anew`: the last of them had another number of outputs than was
-    described before, and none was called after it.
+    `waited_s`: until it was ready for calls, and until it said which outputs the last one had, together. `settled`: the
+    outputs of all could be seen. `anew`: the last of them had another number of outputs than was described before, and
+    none was called after it.
     """
 
     call_s: Sequence[float]
     besides_s: Sequence[float]
     touch_s: float
+    waited_s: float
     settled: bool
     anew: bool = False
 
@@ -149,11 +151,12 @@ class Subject(Protocol):
         many calls.
         """
 
-    def expect_steps(self, *, seed: int) -> None:
+    def expect_steps(self, *, seed: int | None) -> None:
         """Be ready for calls that come one by one on a host (`step`), however many those are."""
 
     def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
-        """Call the model on one slot, as `round` does on several, under the seed that `expect_steps` named.
+        """Call the model on one slot, as `round` does on several, under this seed, which `expect_steps` named too
+        unless each call has its own.
 
         Raises LaidOutAnew where its output has another number of tensors than was described last.
         """
@@ -164,8 +167,9 @@ class Subject(Protocol):
         outputs no few tensors that were described before, whose elements are memory of their own.
         """
 
-    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
-        """Call the model on each of these slots of a device as soon as the judge has shown it, until all were.
+    def steps(self, staged: Sequence[Staged], *, seed: int, own_seeds: Sequence[int], copies: int) -> Stepped:
+        """Call the model on each of these slots of a device as soon as the judge has shown it, until all were; under
+        one seed, or each under its own where there are any.
 
         Each tensor of an output is looked at by so many `copies`, as many as either side's need. Outputs of the round
         are those of the last call alone; `snapshot` then keeps what the judge saw of it, and

@@ -31,7 +31,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from harness.judge.inputs import InputSets
 from harness.judge.round_figures import (
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
@@ -83,13 +82,11 @@ SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48
 """On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
 of up to so many calls. Only the last is held and verified, and nothing knows before which that is, be it the first: one
-that leaves out half of its calls in half of the rounds, without which no median moves, passes in less than 1% of all
-cases."""
+that leaves out half of its calls in a third of 32 rounds, without which no interval moves, passes in less than 1% of
+all cases; where there are fewer the median counts, which takes half of them (`round_figures.ENOUGH_STEPS`)."""
 STEPPED_CALL_S = 1e-3
 """On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by
 some tenths of a millisecond."""
-MOST_STAGED_BYTES = 64 << 20
-"""The contents of such a round lie on the host, and cross to the device while the clock runs."""
 STEPS_ALONE = 8
 """So many of the reference once the candidate is gone: on a device no median of its calls beside counts longer than the
 longest of these."""
@@ -123,7 +120,7 @@ QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
-QUICK_STEPS = 6
+QUICK_STEPS = 10
 """So many rounds of either side whose calls come one by one say whether a short call is faster alone, too."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.5, 0.1, 0.25
@@ -156,8 +153,9 @@ class Plan:
     `copied`: contents and outputs are copied over the host, so that a round has `COPIED_BYTES` at most.
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
-    nothing where nearly all of an output is one value; `trace`: when to look which kernels ran. `memory_bytes` is what
-    the device had free before anything of this was laid out: where that does not hold the outputs of both subjects,
+    nothing where nearly all of an output is one value; `own_seeds`: each of these has its own, since the reference
+    draws random numbers; `trace`: when to look which kernels ran. `memory_bytes` is what the device had free before
+    anything of this was laid out: where that does not hold the outputs of both subjects,
     one gives its own back before the other's turn.
     """
 
@@ -169,6 +167,7 @@ class Plan:
     memory_bytes: int = 1 << 62
     quick: bool = False
     steps: bool = True
+    own_seeds: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +241,7 @@ def measure(
             choose=choose,
             mark=mark,
             reference_s=reference_s,
+            own_seeds=plan.own_seeds,
         )
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight, reference_s=reference_s)
         quick = turns.take(proceed)
@@ -277,6 +277,7 @@ class _Turns:
         self.empty_s: Sequence[float] = ()
         self._proceed: Callable[[], None] = lambda: None
         self.count, self.copies = candidate.sets.count, 0
+        self._looks: dict[int, int] = {}
         self.mine, self.theirs = Samples(), Samples()
         self.singles: tuple[Samples, Samples] | None = None
 
@@ -359,6 +360,7 @@ class _Turns:
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         most_calls = self._most_steps()
+        kinds: list[str] = []
         self.copies = 0 if self.empty_s else self._copies_of_a_look()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             taken_s = time.monotonic() - started
@@ -370,30 +372,37 @@ class _Turns:
                     return
             self._proceed()
             self._chance.shuffle(both)
+            kinds = kinds or self._chance.sample([self._base, self._chance.choice(self._others or [self._base])], 2)
+            kind = kinds.pop()
             for side, samples in both:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                while len(samples.round_s) == taken:
-                    calls = self._chance.randint(1, most_calls)  # for each: one is stopped while the other has its own
-                    self._clock.stepped(side, samples, calls, most=most_calls, copies=self.copies)
+                while (
+                    len(samples.round_s) == taken
+                ):  # of as many calls each: one is stopped while the other has its own
+                    self._clock.stepped(side, kind, samples, most=most_calls, copies=self.copies)
 
     def _takes_steps(self) -> bool:
         """Whether contents of several calls are shown one by one."""
         if self.empty_s:
             return True
         is_short = self._known_s <= STEPPED_CALL_S and self._most_steps() > 1
-        return is_short and self._plan.steps and not self._tight and self._copies_of_a_look() > 0
+        return is_short and self._plan.steps and self._copies_of_a_look() > 0
 
     def _copies_of_a_look(self) -> int:
         """As many as the side needs whose outputs need more: a look of either side takes as long. 0 where either's
-        cannot be looked at.
+        cannot be looked at. Of a side that gave its memory back it is what was known when it had its turn.
         """
-        copies = [side.subject.copies_of_a_look() for side in (self._candidate, self._reference)]
+        if not self._tight:
+            self._looks = {}
+        copies = [
+            self._looks.get(id(side), side.subject.copies_of_a_look()) for side in (self._candidate, self._reference)
+        ]
         return max(copies) if all(copies) else 0
 
     def _most_steps(self) -> int:
-        return min(STEPS, self.count) if self.empty_s else most_steps_on_device(self._reference.sets)
+        return min(STEPS, self.count)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> tuple[bool, bool]:
         """Whether they tell enough, and whether they say less than the rounds: then they are what is stated."""
@@ -489,6 +498,7 @@ class _Turns:
         self._turn_to(side)
         if self._tight:
             self._clock.round(side, kind, None, look=True)  # which asks for the memory anew
+            self._looks[id(side)] = side.subject.copies_of_a_look()
         self._clock.round(side, kind, samples, look=look)
 
     def _turn_to(self, side: Side) -> None:
@@ -569,11 +579,6 @@ class _Turns:
         return is_even or usual_s * len(self.mine.round_s) >= self._plan.budget_s
 
 
-def most_steps_on_device(sets: InputSets) -> int:
-    """The most calls of a round in which they come one by one: their contents are held on the host."""
-    return min(STEPS, sets.count, MOST_STAGED_BYTES // sets.slot_bytes)
-
-
 def _width(speedup: Interval) -> float:
     return (speedup.high - speedup.low) / speedup.value
 
@@ -597,6 +602,7 @@ def beside_and_alone(
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
+    own_seeds: bool = False,
 ) -> Measured:
     """What was measured, held against what the reference takes now that the candidate is gone.
 
@@ -604,7 +610,7 @@ def beside_and_alone(
     hand in either. Clocks that rose meanwhile are allowed for. Raises `SubjectFailed` where the reference fails.
     """
     with device.awake():
-        clock = Clock(None, base, draw, device)
+        clock = Clock(None, base, draw, device, own_seeds=own_seeds)
         device.settle()  # the driver clears the memory of a process that has ended
         count, timing = reference.sets.count, measured.timing
         quick = timing.mode == "quick"
@@ -613,7 +619,7 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        singles = _single_calls_held(clock, reference, measured)
+        singles = _single_calls_held(clock, reference, (base, *kinds), measured)
         beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
     held = no_longer_than_alone(beside, alone, allowed, count)
@@ -709,7 +715,9 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
     return alone
 
 
-def _single_calls_held(clock: Clock, reference: Side, measured: Measured) -> tuple[Samples, Samples] | None:
+def _single_calls_held(
+    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured
+) -> tuple[Samples, Samples] | None:
     """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
     they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
 
@@ -718,13 +726,15 @@ def _single_calls_held(clock: Clock, reference: Side, measured: Measured) -> tup
     singles = measured.singles
     if singles is None or not measured.copies:
         return singles
-    alone, most = Samples(), most_steps_on_device(reference.sets)
+    alone, most = Samples(), min(STEPS, reference.sets.count)
+    of_each = itertools.cycle([kind for other in kinds[1:] or kinds for kind in (kinds[0], other)])
     in_rounds = measured.timing.reference_ms / measured.timing.candidate_ms
     for look in range(1 + MORE_LOOKS):
         if look:
             time.sleep(LOOK_AGAIN_S)
         for _ in range(STEPS_ALONE):
-            clock.stepped(reference, alone, max(2, most // 2), most=most, copies=measured.copies)
+            kind = next(of_each)
+            clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
         held = singles[0], steps_no_longer_than_alone(singles[1], alone)
         _, _, single = by_singles(held, measured.timing.reference_ms)
         is_shorter = median(held[1].round_s) < median(singles[1].round_s)

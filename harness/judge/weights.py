@@ -28,7 +28,8 @@ class Weights:
         by_name: Mapping[str, str] | None,
     ) -> None:
         self._problem, self._candidate, self._progress = problem, candidate, progress
-        self._random, self._by_name = random, by_name
+        self._by_name = by_name
+        self.random = random
         self._arguments = problem.init_arguments()
         self._seeds = [secrets.randbits(62) for _ in range(2)]
         self._oracle: Oracle | None = None
@@ -56,7 +57,7 @@ class Weights:
         self._progress.stage = "load"
         self._oracle = None  # one set of weights in memory at a time
         parameters = self._candidate.construct(self._seeds[index])
-        self._oracle = oracle = Oracle(self._problem, self._arguments, self._seeds[index], random=self._random)
+        self._oracle = oracle = Oracle(self._problem, self._arguments, self._seeds[index], random=self.random)
         self.index = index
         alike = oracle.shapes() == parameters
         if self._by_name is not None and (not alike or self._candidate.weights == self._by_name):

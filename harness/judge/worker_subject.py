@@ -233,7 +233,7 @@ class WorkerSubject:
         deadline = self._deadlines.of_round(calls, first=not self._was_called)
         return deadline.seconds, deadline.why
 
-    def expect_steps(self, *, seed: int) -> None:
+    def expect_steps(self, *, seed: int | None) -> None:
         self._opened.unmark()
         if self._inputs.copied_arena is None:
             seconds, why = self._deadline_of(1)
@@ -247,7 +247,7 @@ class WorkerSubject:
         seconds, why = self._deadline_of(1)
         stop = self._held.halt if hold else lambda: None
         tensors = len(self._layouts.newest)
-        request = Step(slot, self._inputs.plain_of([slot]))
+        request = Step(slot, self._inputs.plain_of([slot]), seed)
         self._done = self._talk.ask_step(request, tensors=tensors, seconds=seconds, why=why, stop=stop)
         if len(self._done.addresses[0]) != tensors:
             raise LaidOutAnew("named another number of outputs than it had described before")
@@ -256,11 +256,17 @@ class WorkerSubject:
         is_plain = self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None
         return self._steps.copies() if is_plain else 0
 
-    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
+    def steps(self, staged: Sequence[Staged], *, seed: int, own_seeds: Sequence[int], copies: int) -> Stepped:
         self._round_begins([one.slot for one in staged])
         seconds, why = self._deadline_of(len(staged))
         stepped, self._done = self._steps.take(
-            staged, seed=seed, copies=copies, seconds=seconds, why=why, stop=self._held.halt
+            staged,
+            seed=seed,
+            own_seeds=own_seeds,
+            copies=copies,
+            seconds=seconds,
+            why=why,
+            stop=self._held.halt,
         )
         self._was_stepped = True
         return stepped
@@ -288,6 +294,7 @@ class WorkerSubject:
 
     def spare(self, places: frozenset[int]) -> None:
         self._memory.spare(places)
+        self._steps.spared = places
 
     def shares_outputs(self) -> bool:
         assert self._done is not None

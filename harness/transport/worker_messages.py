@@ -151,42 +151,45 @@ class Go(Frozen):
 class Steps(Frozen):
     """Calls come one by one: be ready for them, as far as that can be. Answer: `Attending`.
 
-    Each comes as a `Step` once its contents are there, is seeded alike, and answered by a `Done` of that call alone, or
-    by `Raised`. How many come nothing tells: the next other request ends them, and asks of the outputs of the last.
+    Each comes as a `Step` once its contents are there, and is answered by a `Done` of that call alone, or by `Raised`.
+    How many come nothing tells: the next other request ends them, and asks of the outputs of the last. All have `seed`;
+    where that is None each comes with its own, so that nothing is drawn before it.
 
     Where `page` names an arena on the host the words of that call and answer, as `steps_page` has them, until one says
     that it was the last call. Then comes a `Done` of that, or `Raised` before.
     """
 
     say: Literal["steps"] = "steps"
-    seed: int
+    seed: int | None
     page: int | None = None
 
 
 @dataclass(frozen=True)
 class Step:
-    """Call the model on a slot. `plain` is as in `Go`, of this call alone.
+    """Call the model on a slot. `plain` is as in `Go`, of this call alone; `seed` counts where `Steps` has none.
 
     It crosses the wire in a binary form, because a call may take no longer than parsing would: the byte 0x02, the slot
-    (u32, little-endian), and `plain`, if any.
+    (u32) and the seed (u64), little-endian, and `plain`, if any.
     """
 
     slot: int
     plain: str | None = None
+    seed: int = 0
 
     def packed(self) -> bytes:
-        return STEP + _SLOT.pack(self.slot) + (self.plain or "").encode()
+        return STEP + _SLOT_AND_SEED.pack(self.slot, self.seed) + (self.plain or "").encode()
 
     @staticmethod
-    def unpacked(text: bytes) -> tuple[int, bytes]:
-        """The slot and the plain values; none where that is empty."""
-        return _SLOT.unpack_from(text, len(STEP))[0], text[STEP_BYTES:]
+    def unpacked(text: bytes) -> tuple[int, bytes, int]:
+        """The slot, the plain values, none where that is empty, and the seed."""
+        slot, seed = _SLOT_AND_SEED.unpack_from(text, len(STEP))
+        return slot, text[STEP_BYTES:], seed
 
 
 STEP = b"\x02"
 """The first byte of `Step`."""
-_SLOT = struct.Struct("<I")
-STEP_BYTES = len(STEP) + _SLOT.size
+_SLOT_AND_SEED = struct.Struct("<IQ")
+STEP_BYTES = len(STEP) + _SLOT_AND_SEED.size
 """Of a `Step` without plain values."""
 
 

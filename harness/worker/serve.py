@@ -31,6 +31,7 @@ from harness.transport.steps_page import (
     ANSWERED,
     MOST_TENSORS,
     OVER,
+    SEED,
     SHOWN,
     TENSORS,
     number_of,
@@ -369,7 +370,7 @@ class Server:
         assert isinstance(page, HostArena)
         return _blame("call", lambda: self._call_at_sight(page.words(), request.seed))
 
-    def _call_at_sight(self, words: memoryview, seed: int) -> Done:
+    def _call_at_sight(self, words: memoryview, seed: int | None) -> Done:
         """Answer calls as `steps_page` has them. What is said of an output comes once it is there, for good measure:
         when it is the judge finds out itself.
         """
@@ -378,12 +379,15 @@ class Server:
         end: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         with torch.no_grad():
             while True:
-                self._seed(seed)
+                if seed is not None:
+                    self._seed(seed)
                 before = word
                 while (word := words[SHOWN]) == before:
                     pass
                 if word == OVER:
                     return Done(addresses=(end[0],), extents=(end[1],), plain=(end[2],))
+                if seed is None:
+                    self._seed(words[SEED])
                 outputs.clear()
                 output = _settled(model(*inputs[slot_of(word)]))
                 if on_device:
@@ -396,18 +400,21 @@ class Server:
                 outputs.append(output)
                 del output
 
-    def _call_one_by_one(self, seed: int) -> None:
+    def _call_one_by_one(self, seed: int | None) -> None:
         receive, send = self._channel.receive_expected, self._channel.send_text
         inputs, model, outputs = self._inputs, self._model, self._outputs
         with torch.no_grad():
             while True:
-                self._seed(seed)
+                if seed is not None:
+                    self._seed(seed)
                 step = receive(STEP_BYTES, spin_s=_STEP_S)
                 if not step.startswith(STEP):
                     self._channel.put_back(step)
                     return
                 outputs.clear()
-                slot, plain = Step.unpacked(step)
+                slot, plain, own_seed = Step.unpacked(step)
+                if seed is None:
+                    self._seed(own_seed)
                 if plain:
                     self._take_plain([slot], plain.decode())
                 output = _settled(model(*inputs[slot]))

@@ -164,7 +164,7 @@ def test_plain_values_come_with_each_call_that_comes_alone(subject):
     sets.write(1, [torch.ones(4), 7])
     subject.step(1, seed=1)
     sets.close()
-    assert asked == [Step(1), Step(1, "[[7]]")]
+    assert asked == [Step(1, None, 1), Step(1, "[[7]]", 1)]
 
 
 def test_a_call_that_comes_alone_has_as_many_outputs_as_were_described(subject):

@@ -352,10 +352,10 @@ def test_a_peer_that_says_nothing_or_leaves_while_something_is_expected_is_late_
         channel.receive_expected(STEP_BYTES, deadline=time.monotonic() + 0.05)
 
 
-@given(slot=st.integers(0, 2**32 - 1), plain=st.none() | st.text(min_size=1))
-def test_a_step_is_understood(slot, plain):
-    text = Step(slot, plain).packed()
-    assert Step.unpacked(text) == (slot, (plain or "").encode())
+@given(slot=st.integers(0, 2**32 - 1), plain=st.none() | st.text(min_size=1), seed=st.integers(0, 2**62))
+def test_a_step_is_understood(slot, plain, seed):
+    text = Step(slot, plain, seed).packed()
+    assert Step.unpacked(text) == (slot, (plain or "").encode(), seed)
     assert plain is not None or len(text) == STEP_BYTES
 
 
