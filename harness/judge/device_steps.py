@@ -35,7 +35,7 @@ from harness.judge.subject import Stepped, Unsettled
 from harness.judge.tensors import overlap
 from harness.judge.worker_conversation import Conversation
 from harness.transport.memory import HostArena, element_size
-from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SEED, SHOWN, TENSORS, shown
+from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SEED, SHOWN, TENSORS, WORDS, shown
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
@@ -197,7 +197,7 @@ class DeviceSteps:
 
     def _attached(self) -> tuple[int, memoryview]:
         if self._page is None:
-            arena = HostArena(8 * (ADDRESSES + MOST_TENSORS))
+            arena = HostArena(8 * WORDS)
             number, _ = self._arenas.attach(arena)
             self._page = number, arena.words()
             arena.close()  # what words are of stays mapped

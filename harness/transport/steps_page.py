@@ -10,10 +10,11 @@ ANSWERED = 1
 """The number of the call that the worker has answered last. It writes this after the words that follow."""
 TENSORS = 2
 """How many tensors the output of that call has; their addresses follow."""
-SEED = 3
-"""What the judge writes before a call that has a seed of its own (`worker_messages.Steps`)."""
-ADDRESSES = 4
+ADDRESSES = 3
 MOST_TENSORS = 8
+SEED = ADDRESSES + MOST_TENSORS
+"""What the judge writes before a call that has a seed of its own (`worker_messages.Steps`)."""
+WORDS = SEED + 1
 OVER = (1 << 64) - 1
 """What the judge writes in the place of a call once there are no more."""
 
