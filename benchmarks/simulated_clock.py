@@ -245,7 +245,9 @@ def stated(case: Case, seed: int) -> tuple[Any, World]:
         measured = timing.measure(
             *sides, draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan, reference_s=case.call_ms / 1e3
         )
-        found = timing.beside_and_alone(measured, sides[1], draw=nothing, base=BASE, kinds=OTHERS, device=device)
+        found = timing.beside_and_alone(
+            measured, sides[1], draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan
+        )
     return found.timing, world
 
 

@@ -420,6 +420,11 @@ class InputSets:
             written, raw = (memory[start : start + size].view(torch.int64) for memory in (self._written, self._raw))
             torch.bitwise_or(written, 0, out=raw)
 
+    @property
+    def is_staged(self) -> bool:
+        """Whether contents of a slot are small enough to be shown at once by a copy engine."""
+        return self._slot_size <= STAGED_BYTES
+
     def stage(self, slots: Sequence[int]) -> list[Staged]:
         """Copy what was written of slots, but not shown yet, to host memory that copy engines take it from, if that is
         how it is shown.
@@ -427,7 +432,7 @@ class InputSets:
         Of memory apart from the arena, on a device. Does not wait for the device.
         """
         assert self._apart is not None
-        if self._slot_size > STAGED_BYTES:
+        if not self.is_staged:
             starts = [slot * self._slot_size for slot in slots]
             return [
                 Staged(slot, 0, self._raw.data_ptr() + start, self._slot_size, partial(self.reveal, [slot]))

@@ -193,8 +193,17 @@ class Measurement:
             mark=verification.mark,
             reference_s=self._reference_s or math.inf,
             proceed=self._bench.proceed,
-            plan=replace(self._plan, steps=not self._seen.mostly_one_value, own_seeds=self._weights.random),
+            plan=self._rounds_plan(),
             tight=self._tight,
+        )
+
+    def _rounds_plan(self) -> Plan:
+        """The plan, with what trials told of the reference."""
+        return replace(
+            self._plan,
+            steps=not self._seen.mostly_one_value,
+            own_seeds=self._weights.random,
+            untold=frozenset({"narrow"} if self._seen.lost_narrow else ()),
         )
 
     def _draw(self, kind: str, calls: int) -> Together | list[Contents]:
@@ -233,5 +242,5 @@ class Measurement:
                 base=base,
                 kinds=others,
                 device=self._bench.clock,
-                own_seeds=self._weights.random,
+                plan=self._rounds_plan(),
             )

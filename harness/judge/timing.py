@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from harness.judge.round_figures import (
+    ENOUGH_STEPS,
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
     STEPS_SLACK,
@@ -99,6 +100,9 @@ SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
 uses the device (H200, 7 us instead of 8); on a host without one it is so many milliseconds a round, because processes
 share its cores. What is left below is what a candidate that slows the reference can gain."""
+SWITCHED = 0.03
+"""By so much calls of the reference whose contents the device shows may take longer beside a candidate than alone:
+there two switches between processes are 0.3 ms of each, and take some per cent longer where there is a third (H200)."""
 MORE_ALONE = 2
 """So often are as many rounds alone added while the reference seems slowed and that may be noise."""
 MORE_LOOKS, LOOK_AGAIN_S = 3, 0.3
@@ -153,10 +157,10 @@ class Plan:
     `copied`: contents and outputs are copied over the host, so that a round has `COPIED_BYTES` at most.
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
-    nothing where nearly all of an output is one value; `own_seeds`: each of these has its own, since the reference
-    draws random numbers; `trace`: when to look which kernels ran. `memory_bytes` is what the device had free before
-    anything of this was laid out: where that does not hold the outputs of both subjects,
-    one gives its own back before the other's turn.
+    nothing where nearly all of an output is one value, as on the kinds of contents `untold` alone; `own_seeds`: each of
+    these has its own, since the reference draws random numbers; `trace`: when to look which kernels ran. `memory_bytes`
+    is what the device had free before anything of this was laid out: where that does not hold the outputs of both
+    subjects, one gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
@@ -168,6 +172,7 @@ class Plan:
     quick: bool = False
     steps: bool = True
     own_seeds: bool = False
+    untold: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -361,6 +366,7 @@ class _Turns:
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
         most_calls = self._most_steps()
         kinds: list[str] = []
+        others = [kind for kind in self._others if kind not in self._plan.untold] or [self._base]
         self.copies = 0 if self.empty_s else self._copies_of_a_look()
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             taken_s = time.monotonic() - started
@@ -368,19 +374,18 @@ class _Turns:
                 return
             if taken >= least and taken % STEPS_AT_ONCE == 0:
                 told, less = self._steps_tell(self.singles)
-                if told or taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0):
+                are_few = less and taken < ENOUGH_STEPS and not self.empty_s
+                if told or (taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0) and not are_few):
                     return
             self._proceed()
-            self._chance.shuffle(both)
-            kinds = kinds or self._chance.sample([self._base, self._chance.choice(self._others or [self._base])], 2)
+            kinds = kinds or self._chance.sample([self._base, self._chance.choice(others)], 2)
             kind = kinds.pop()
+            self._chance.shuffle(both)
             for side, samples in both:
                 self._turn_to(side)
                 if self._tight:
                     self._clock.single(side, None, look=True)  # which asks for the memory anew
-                while (
-                    len(samples.round_s) == taken
-                ):  # of as many calls each: one is stopped while the other has its own
+                while len(samples.round_s) == taken:  # each of another number: one is stopped in the other's turn
                     self._clock.stepped(side, kind, samples, most=most_calls, copies=self.copies)
 
     def _takes_steps(self) -> bool:
@@ -602,7 +607,7 @@ def beside_and_alone(
     base: str = "nominal",
     kinds: Sequence[str] = (),
     device: Device,
-    own_seeds: bool = False,
+    plan: Plan,
 ) -> Measured:
     """What was measured, held against what the reference takes now that the candidate is gone.
 
@@ -610,7 +615,7 @@ def beside_and_alone(
     hand in either. Clocks that rose meanwhile are allowed for. Raises `SubjectFailed` where the reference fails.
     """
     with device.awake():
-        clock = Clock(None, base, draw, device, own_seeds=own_seeds)
+        clock = Clock(None, base, draw, device, own_seeds=plan.own_seeds)
         device.settle()  # the driver clears the memory of a process that has ended
         count, timing = reference.sets.count, measured.timing
         quick = timing.mode == "quick"
@@ -619,7 +624,8 @@ def beside_and_alone(
         longer_s = _longer_s(clock, reference, timing) if exact else 0.0
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        singles = _single_calls_held(clock, reference, (base, *kinds), measured)
+        told = [kind for kind in kinds if kind not in plan.untold]
+        singles = _single_calls_held(clock, reference, (base, *told), measured)
         beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
     held = no_longer_than_alone(beside, alone, allowed, count)
@@ -735,7 +741,8 @@ def _single_calls_held(
         for _ in range(STEPS_ALONE):
             kind = next(of_each)
             clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
-        held = singles[0], steps_no_longer_than_alone(singles[1], alone)
+        allowed = 0.0 if reference.sets.is_staged else SWITCHED
+        held = singles[0], steps_no_longer_than_alone(singles[1], alone, allowed)
         _, _, single = by_singles(held, measured.timing.reference_ms)
         is_shorter = median(held[1].round_s) < median(singles[1].round_s)
         if not is_shorter or single.value * (1 + STEPS_SLACK) >= in_rounds:

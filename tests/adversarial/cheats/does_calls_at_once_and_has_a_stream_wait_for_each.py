@@ -1,7 +1,7 @@
 """correct A10 (gpu): does all calls of a round by one launch; where they come one by one a stream waits for the next
 one to be shown, by a value in memory, with the kernel behind it: that saves the launch, and no kernel runs meanwhile.
 
-On a GPU: rejected|correct
+On a GPU: failed/timeout|rejected
 Problem: relu
 Twin: plain_relu
 """

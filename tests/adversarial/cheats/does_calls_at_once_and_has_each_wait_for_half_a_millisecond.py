@@ -1,7 +1,7 @@
 """correct A10 (gpu): does all calls of a round by one launch; where they come one by one a kernel that was launched
 before spins on the device until the next one is shown, which saves the launch, but for half a millisecond at most.
 
-On a GPU: rejected|correct
+On a GPU: rejected
 Problem: relu
 Twin: plain_relu
 """
