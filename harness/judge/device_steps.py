@@ -11,6 +11,7 @@ look comes at random within that: on average all are late by as much.
 """
 
 import itertools
+import os
 import random
 import time
 from collections import deque
@@ -103,6 +104,7 @@ class DeviceSteps:
         self._room = torch.empty(0, dtype=torch.uint8)
         self._follows: dict[tuple[_Addresses, ...], _Addresses] = {}
         self._before: tuple[_Addresses, _Addresses] = ((), ())
+        self._had: set[_Addresses] = set()
         self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
         self._lost = self._anew = False
         self._copies, self._deadline = 1, 0.0
@@ -143,6 +145,7 @@ class DeviceSteps:
         self._engines, self._copies = self._hardware.copy_engines(), max(copies, self.copies())
         self._make_noise()
         self._looks_s.clear()
+        self._before, self._had = ((), ()), set()
         if len(self._follows) > _MOST_FOLLOWERS:
             self._follows.clear()
         asked = time.monotonic()
@@ -152,8 +155,8 @@ class DeviceSteps:
         besides_s: list[float] = []
         self._deadline = time.monotonic() + seconds
         for call, one in enumerate(staged, 1):
-            words[SEED] = own_seeds[call - 1] if own_seeds else 0
-            seen_s, answered_s = self._step(words, call, one, seconds, why)
+            own_seed = own_seeds[call - 1] if own_seeds else 0
+            seen_s, answered_s = self._step(words, call, one, own_seed, seconds, why)
             took_s.append(seen_s)
             besides_s.append(max(0.0, answered_s - seen_s))
             if self._anew:
@@ -219,7 +222,9 @@ class DeviceSteps:
 
     # ---- a call ------------------------------------------------------------------------------------------------
 
-    def _step(self, words: memoryview, number: int, staged: Staged, seconds: float, why: str) -> tuple[float, float]:
+    def _step(
+        self, words: memoryview, number: int, staged: Staged, own_seed: int, seconds: float, why: str
+    ) -> tuple[float, float]:
         """One call: seconds until its output was there, and until it was answered. Where nothing tells of the output,
         which lies elsewhere than those before let expect, or is the same as before, it is over once it was read.
         """
@@ -230,7 +235,7 @@ class DeviceSteps:
         expected = self._absolute(follower, staged)
         held = self._held(expected)
         if held is not None:
-            if follower in self._before:  # nobody else's by now
+            if follower in self._had:  # before this round it was another call's, and may be a weight's by now
                 self._write_over(follower, held)
             self._look(held, _BEFORE)
         first_s = self._chance.random() * self._period_s()
@@ -238,12 +243,8 @@ class DeviceSteps:
         now, wait, look = time.monotonic, engines.wait, self._look
         wait()
         started = now()
-        if staged.reveal is not None:
-            staged.reveal()
-            self._hardware.wait()
-        else:
-            engines.queue_write(staged.host, staged.shown, staged.size)
-            wait()
+        self._show(staged)
+        words[SEED] = own_seed  # no sooner: what it decides can be drawn while contents come
         words[SHOWN] = shown(number, staged.slot)
         shown_s, asked = now(), 0
         while (began := now()) < shown_s + first_s:
@@ -265,6 +266,7 @@ class DeviceSteps:
         relative = self._relative(named, staged)
         self._follows[self._before] = self._follows[self._before[1:]] = relative
         self._before = self._before[1], relative
+        self._had.add(relative)
         self._anew = count != len(self._layouts.newest)
         was_looked_at = held is not None and named == expected
         held = held if was_looked_at else self._held(named)
@@ -276,6 +278,16 @@ class DeviceSteps:
         ended.append(now())
         over_s = self._over_s(ended) if was_looked_at else ended[-1]
         return over_s - started, answered_s - started
+
+    def _show(self, staged: Staged) -> None:
+        """Show a call's contents, and return once they are there."""
+        assert self._engines is not None
+        if staged.reveal is not None:
+            staged.reveal()
+            self._hardware.wait()
+        else:
+            self._engines.queue_write(staged.host, staged.shown, staged.size)
+            self._engines.wait()
 
     def _over_s(self, ended: Sequence[float]) -> float:
         """When a call was over whose looks ended at these times, the last one after it was answered."""
@@ -321,7 +333,8 @@ class DeviceSteps:
         assert self._engines is not None
         if not self._noise.numel():
             self._noise = self._engines.room(_WHOLE_BYTES)
-        self._noise.random_(256)
+        # By no generator that contents are drawn by: whose state this would tell.
+        self._noise.numpy()[:] = np.frombuffer(os.urandom(_WHOLE_BYTES), dtype=np.uint8)
 
     def _write_over(self, named: _Addresses, held: Sequence[int]) -> None:
         """Write over small outputs of a call before, in memory of their own and without gaps: where the next one is
@@ -331,8 +344,9 @@ class DeviceSteps:
         for place, (address, mapped, leaf) in enumerate(zip(named, held, self._layouts.newest, strict=True)):
             size = leaf.span * element_size(leaf.dtype)
             has_gaps = _rows_of(leaf)[0] != leaf.span
-            if address >= 0 and size <= _WHOLE_BYTES and not has_gaps and place not in self.spared:
-                even = size // 2 * 2  # CudaCopies writes in halves
+            even = size // 2 * 2  # CudaCopies writes in halves
+            is_small = 0 < even <= _WHOLE_BYTES and not has_gaps
+            if is_small and place not in self.spared and self._opened.holding(address, size) is not None:
                 self._engines.queue_write(self._noise.data_ptr(), mapped, even)
 
     def _period_s(self) -> float:

@@ -43,7 +43,7 @@ class OutputLayouts:
 
     def forget(self) -> None:
         """Forget how outputs are laid out; not which parts of memory they take."""
-        self.newest, self._layouts = (), {}
+        self.newest, self.has_plain, self._layouts = (), False, {}
 
     def overwritten_as(self, lies: dict[tuple[int, ...], Lie]) -> None:
         """So outputs were overwritten, by how far they reach: until the next round they may not lie otherwise."""

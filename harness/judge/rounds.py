@@ -24,7 +24,7 @@ from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import SHAPES_VARY, CannotBeTimed
 from harness.judge.round_figures import Samples
-from harness.judge.statistics import median
+from harness.judge.statistics import median, percentile
 from harness.judge.subject import Stepped, Subject, Unsettled
 from harness.judge.together import Together
 
@@ -41,6 +41,8 @@ something else there: it heats the device, say, whose clock falls in the referen
 TOUCH_S = 5e-4
 """So much longer, and by PAUSE_FACTOR, a trifle takes the device where a kernel of the candidate's waits there for its
 next call: time slices take turns of some 2 ms (H200)."""
+BUSY_AT = 80
+"""The percentile that tells: the upper end of what calls one by one say is moved by a third of them."""
 MOST_BESIDES = 0.9
 """The share of calls whose answers count: a host takes its time for some."""
 COLD_STEPS, COLD_SHARE = 3, 4
@@ -372,7 +374,7 @@ class Clock:
         mine_s, theirs_s = (self._touch_s.get(id(side)) for side in (candidate, reference))
         if not mine_s or not theirs_s:
             return False
-        return median(mine_s) > PAUSE_FACTOR * median(theirs_s) + TOUCH_S
+        return percentile(mine_s, BUSY_AT) > PAUSE_FACTOR * median(theirs_s) + TOUCH_S
 
     def _require_answers(self) -> None:
         """Raise SubjectFailed where the candidate kept the judge waiting between its rounds."""

@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from harness.judge.failure import SubjectFailed
 from harness.judge.round_figures import (
     ENOUGH_STEPS,
     KIND_ROUNDS,
@@ -396,15 +397,19 @@ class _Turns:
         return is_short and self._plan.steps and self._copies_of_a_look() > 0
 
     def _copies_of_a_look(self) -> int:
-        """As many as the side needs whose outputs need more: a look of either side takes as long. 0 where either's
-        cannot be looked at. Of a side that gave its memory back it is what was known when it had its turn.
+        """As many as the side needs whose outputs need more: a look of either side takes as long. 0 where the
+        reference's cannot be looked at; SubjectFailed where the candidate's alone cannot.
+
+        Of a side that gave its memory back it is what was known when it had its turn.
         """
         if not self._tight:
             self._looks = {}
-        copies = [
+        mine, theirs = (
             self._looks.get(id(side), side.subject.copies_of_a_look()) for side in (self._candidate, self._reference)
-        ]
-        return max(copies) if all(copies) else 0
+        )
+        if theirs and not mine:  # which verification would tell, of a round that is verified
+            raise SubjectFailed("protocol", "described outputs that no copy can look at, unlike the reference's")
+        return max(mine, theirs) if theirs else 0
 
     def _most_steps(self) -> int:
         return min(STEPS, self.count)
@@ -732,20 +737,23 @@ def _single_calls_held(
     singles = measured.singles
     if singles is None or not measured.copies:
         return singles
-    alone, most = Samples(), min(STEPS, reference.sets.count)
+    most, beside_s = min(STEPS, reference.sets.count), median(singles[1].round_s)
     of_each = itertools.cycle([kind for other in kinds[1:] or kinds for kind in (kinds[0], other)])
     in_rounds = measured.timing.reference_ms / measured.timing.candidate_ms
+    allowed = 0.0 if reference.sets.is_staged else SWITCHED
+    held, nearest_s = singles, math.inf
     for look in range(1 + MORE_LOOKS):
         if look:
             time.sleep(LOOK_AGAIN_S)
+        alone = Samples()
         for _ in range(STEPS_ALONE):
             kind = next(of_each)
             clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
-        allowed = 0.0 if reference.sets.is_staged else SWITCHED
-        held = singles[0], steps_no_longer_than_alone(singles[1], alone, allowed)
+        apart_s = abs(median(alone.round_s) - beside_s)
+        if apart_s < nearest_s:
+            held, nearest_s = (singles[0], steps_no_longer_than_alone(singles[1], alone, allowed)), apart_s
         _, _, single = by_singles(held, measured.timing.reference_ms)
-        is_shorter = median(held[1].round_s) < median(singles[1].round_s)
-        if not is_shorter or single.value * (1 + STEPS_SLACK) >= in_rounds:
+        if median(held[1].round_s) >= beside_s or single.value * (1 + STEPS_SLACK) >= in_rounds:
             break
     return held
 

@@ -326,6 +326,7 @@ def test_no_descriptor_is_kept_of_what_calls_are_asked_for_by():
 def test_what_is_read_of_an_output_are_its_elements_however_it_lies(lay_out, size):
     value = lay_out(torch.rand(size, size))
     stage = Stage(lambda x: value, like=[value], calls=2)
+    stage.steps.spared = frozenset({0})
     _, done = stage.take()
     (kept,) = stage.steps.seen(done)[done.addresses[0][0]]
     sampled = kept.sampled()
@@ -559,3 +560,81 @@ def test_what_follows_which_output_is_not_remembered_without_end():
         stage.steps._follows |= {(number,): (number,) for number in range(-device_steps._MOST_FOLLOWERS, 0)}
         stage.take()
         assert len(stage.steps._follows) < 2 * device_steps._MOST_FOLLOWERS
+
+
+def test_what_outputs_are_written_over_with_is_of_no_generator_that_contents_are_drawn_by():
+    """It lies in the candidate's memory: torch's own told the seed that a round's contents were drawn by."""
+    held, seen = torch.zeros(64), []
+
+    def model(x):
+        seen.append(held.clone())
+        return torch.mul(x, 2, out=held)
+
+    for _ in range(2):
+        stage = Stage(model, like=[held])
+        torch.manual_seed(7)
+        stage.take()
+    first, second = seen[1], seen[7]
+    assert not torch.equal(first.view(torch.uint8), second.view(torch.uint8))
+
+
+def test_memory_that_an_output_had_in_another_round_is_not_written_over():
+    """It may be a weight's by now: the worker of a reference is kept, and its model made anew for each candidate."""
+    held, other, of = torch.zeros(64), torch.zeros(64), [0]
+
+    def model(x):
+        return torch.mul(x, 2, out=(held, other)[of[0]])
+
+    stage = Stage(model, like=[held])
+    stage.take()
+    of[0] = 1
+    held.fill_(3.0)
+    stage.take()
+    assert (held == 3.0).all()
+
+
+def test_small_outputs_that_take_turns_are_written_over_however_many_they_are():
+    outputs, called = [torch.full((64,), 7, dtype=torch.uint8) for _ in range(3)], [0]
+
+    def model(x):
+        at = outputs[called[0] % 3]
+        if called[0] < 3:
+            at[32:] = 0
+        called[0] += 1
+        at[:32] = called[0]
+        return at
+
+    stage = Stage(model, like=outputs[:1], calls=24)
+    _, done = stage.take()
+    (kept,) = stage.steps.seen(done)[done.addresses[0][0]]
+    sampled = kept.sampled()
+    assert sampled.values[sampled.places >= 32].any()
+
+
+def test_a_seed_comes_once_contents_are_shown():
+    """Before, numbers could be drawn while these came."""
+    stage, told = Stage(lambda x: x * 2, like=[torch.zeros(64)]), []
+    write = stage.engines.queue_write
+
+    def noted(host, device, size):
+        told.append(stage.talk.page[device_steps.SEED])
+        write(host, device, size)
+
+    stage.engines.queue_write = noted
+    stage.steps.spared = frozenset({0})
+    stage.take(own_seeds=[11, 12, 13, 14, 15, 16])
+    assert told == [0, 11, 12, 13, 14, 15]
+
+
+def test_an_output_of_one_byte_is_not_written_over():
+    """Halves of it have no bytes, which a driver may refuse."""
+    stage = Stage(lambda x: (x.sum() > 0).reshape(1), like=[torch.zeros(1, dtype=torch.bool)])
+    sizes, write = [], stage.engines.queue_write
+
+    def noted(host, device, size):
+        sizes.append(size)
+        write(host, device, size)
+
+    stage.engines.queue_write = noted
+    stage.take()
+    assert min(sizes) > 1

@@ -670,6 +670,25 @@ def test_a_device_that_is_busy_while_a_candidate_waits_for_a_call_is_told_by_a_t
 
 
 @pytest.mark.usefixtures("stepping")
+def test_a_kernel_that_waits_for_a_call_in_four_of_ten_rounds_is_told_too():
+    """The upper end of what calls one by one say is moved by a third of the rounds."""
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        turns = itertools.count()
+
+        def found(staged, **_):
+            waits = next(turns) % 10 < 4
+            return stepped(candidate, staged, 5e-6 if waits else 4e-5, 2e-3 if waits else 2e-4)
+
+        steps_with(candidate, found)
+
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+    assert measured.paused
+
+
+@pytest.mark.usefixtures("stepping")
 def test_calls_of_the_reference_one_by_one_count_no_longer_than_they_take_without_the_candidate():
     """Slowed apart from its rounds they hid that a candidate had done several calls in one."""
     there = [True]
@@ -882,6 +901,22 @@ def test_one_that_takes_seconds_to_attend_to_calls_one_by_one_and_to_end_them_ha
 
     with pytest.raises(SubjectFailed, match="to answer between its rounds"):
         run(200, plan=Plan(budget_s=1.0, singles=True), change=change, device_ms=DEVICE_MS, reference_s=4e-5)
+
+
+@pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("tight", [False, True])
+def test_one_whose_outputs_cannot_be_looked_at_where_the_references_can_has_failed(quick, tight):
+    """Described so in a round that nobody verifies, it was timed by a laxer rule."""
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.copies_of_a_look = lambda: 0
+        candidate.seconds = lambda slots: 3e-5 * len(slots)
+
+    plan = Plan(budget_s=60.0 if quick else 0.0, singles=True, quick=quick)
+    with pytest.raises(SubjectFailed, match="unlike the reference's"):
+        run(200, plan=plan, tight=tight, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
 
 
 @pytest.mark.usefixtures("stepping")
