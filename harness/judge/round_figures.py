@@ -32,8 +32,9 @@ STEPS_SLACK = 0.03
 """By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
 what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
 good."""
-ENOUGH_STEPS, ENOUGH_STEPS_ON_HOST = 32, 16
-"""Of so many rounds of calls one by one a third moves the upper end of an interval; of half as many five do."""
+ENOUGH_STEPS = 16
+"""Of so many rounds of calls one by one the upper end of an interval counts: five of them move it, of twice as many a
+third."""
 SORT_STEPS = 5
 """Of these one sort of contents counts alone, where it is slower for sure, once there were so many of either."""
 ASIDE = 0.02
@@ -273,8 +274,7 @@ def timing_of(
     stated_ms = median(mine_ms)
     if singles is not None:
         usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
-        enough = len(singles[0].round_s) >= (ENOUGH_STEPS if mine.device_ms else ENOUGH_STEPS_ON_HOST)
-        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms, enough=enough)
+        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms, rounds=len(singles[0].round_s))
         stated_ms = alone_ms if speedup is single else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
@@ -329,12 +329,12 @@ def _by_sort(mine: Samples, theirs: Samples) -> list[tuple[list[float], list[flo
     ]
 
 
-def _capped(speedup: Interval, single: Interval, *, one_by_one: bool, enough: bool) -> Interval:
+def _capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int) -> Interval:
     """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
     few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do.
     """
     if one_by_one:
-        most = single.high if enough else single.value
+        most = single.high if rounds >= ENOUGH_STEPS else single.value
         return single if most * (1 + STEPS_SLACK) < speedup.value else speedup
     if single.high >= speedup.low:
         return speedup

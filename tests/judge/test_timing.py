@@ -18,7 +18,6 @@ from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import (
-    ENOUGH_STEPS,
     HAND_OVER_DRIFT_S,
     Samples,
     conditions,
@@ -968,7 +967,7 @@ def test_calls_one_by_one_that_say_less_are_enough_for_their_interval_whatever_t
 
     plan = Plan(budget_s=0.0, singles=True)
     measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
-    assert len(measured.singles[0].round_s) >= ENOUGH_STEPS
+    assert len(measured.singles[0].round_s) >= timing.SURE_STEPS
 
 
 @pytest.mark.usefixtures("stepping")
