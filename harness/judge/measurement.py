@@ -203,7 +203,7 @@ class Measurement:
             self._plan,
             steps=not self._seen.mostly_one_value,
             own_seeds=self._weights.random,
-            untold=frozenset({"narrow"} if self._seen.lost_narrow else ()),
+            untold=frozenset({"narrow"} if self._seen.lost_narrow or self._seen.flat_narrow else ()),
         )
 
     def _draw(self, kind: str, calls: int) -> Together | list[Contents]:

@@ -22,12 +22,13 @@ class OutputsSeen:
     """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for.
 
     `form` is that of the first outputs; `varies`: others have another, since contents decide on shapes.
-    `lost_narrow`: whether one is all one value on narrow contents alone, which then tell nothing of small ones.
+    `lost_narrow`: whether one is all one value on narrow contents alone, which then tell nothing of small ones,
+    `flat_narrow`: nearly all.
     """
 
     def __init__(self) -> None:
         self.bytes = 0
-        self.mostly_one_value = self.lost_narrow = False
+        self.mostly_one_value = self.lost_narrow = self.flat_narrow = False
         self.form: Form | None = None
         self.varies = False
         self.spared = Spared()
@@ -40,8 +41,11 @@ class OutputsSeen:
         others.
         """
         self.bytes = size_of(said)
-        if kind != "narrow":
-            self.mostly_one_value |= any(mostly_one_value(leaf) for leaf in leaves(said))
+        is_flat = any(mostly_one_value(leaf) for leaf in leaves(said))
+        if kind == "narrow":
+            self.flat_narrow |= is_flat
+        else:
+            self.mostly_one_value |= is_flat
         self.told.learn(said)
         self.lost_narrow |= kind == "narrow" and self.told.is_flat
         self.learn_what_stays(said, oracle, first_weights=first_weights)

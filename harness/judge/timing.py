@@ -407,9 +407,10 @@ class _Turns:
         mine, theirs = (
             self._looks.get(id(side), side.subject.copies_of_a_look()) for side in (self._candidate, self._reference)
         )
-        if theirs and not mine:  # which verification would tell, of a round that is verified
+        is_alone = self._candidate.sets.plain_of([0]) is None  # else it is what its calls are given, which is drawn
+        if theirs and not mine and is_alone:  # which verification would tell, of a round that is verified
             raise SubjectFailed("protocol", "described outputs that no copy can look at, unlike the reference's")
-        return max(mine, theirs) if theirs else 0
+        return max(mine, theirs) if mine and theirs else 0
 
     def _most_steps(self) -> int:
         return min(STEPS, self.count)
