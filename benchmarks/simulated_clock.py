@@ -241,7 +241,7 @@ def stated(case: Case, seed: int) -> tuple[Any, World]:
     sides: Any = (mine, theirs)
     nothing: Any = None
     with mock.patch.multiple(timing, Clock=MadeUpClock, time=world.time):
-        plan = timing.Plan(budget_s=2.0, quick=case.quick, singles=True)
+        plan = timing.Plan(budget_s=2.0, quick=case.quick, singles=True, steps=False)
         measured = timing.measure(
             *sides, draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan, reference_s=case.call_ms / 1e3
         )

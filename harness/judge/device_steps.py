@@ -120,7 +120,7 @@ class DeviceSteps:
             return 0
         if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for leaf in leaves):
             return 0
-        return COPIES_WITH_GAPS if any(_rows_of(leaf)[1] for leaf in leaves) else 1
+        return COPIES_WITH_GAPS if any(map(_has_gaps, leaves)) else 1
 
     def take(
         self,
@@ -343,9 +343,8 @@ class DeviceSteps:
         assert self._engines is not None
         for place, (address, mapped, leaf) in enumerate(zip(named, held, self._layouts.newest, strict=True)):
             size = leaf.span * element_size(leaf.dtype)
-            has_gaps = _rows_of(leaf)[0] != leaf.span
             even = size // 2 * 2  # CudaCopies writes in halves
-            is_small = 0 < even <= _WHOLE_BYTES and not has_gaps
+            is_small = 0 < even <= _WHOLE_BYTES and not _has_gaps(leaf)
             if is_small and place not in self.spared and self._opened.holding(address, size) is not None:
                 self._engines.queue_write(self._noise.data_ptr(), mapped, even)
 
@@ -433,6 +432,11 @@ def _runs(first: int, run: int, pitch: int, count: int, chance: random.Random) -
     if count > 1 and run <= pitch <= _LONGEST_PITCH:
         return first, run, pitch, count
     return first + chance.randrange(count) * pitch, run, run, 1
+
+
+def _has_gaps(leaf: TensorValue) -> bool:
+    """Whether elements of a tensor, none of which lies over another, do not all lie side by side."""
+    return bool(_rows_of(leaf)[1])
 
 
 def _rows_of(leaf: TensorValue) -> tuple[int, list[tuple[int, int]]]:

@@ -451,11 +451,6 @@ class InputSets:
             self._staged = torch.empty(size, dtype=torch.uint8, pin_memory=self._raw.is_cuda)
         return self._staged
 
-    @property
-    def slot_bytes(self) -> int:
-        """Bytes of one slot, with a red zone before each of its tensors."""
-        return self._slot_size
-
     def arguments(self, slot: int) -> list[Any]:
         """The arguments of a slot as they lie in shared memory, without a copy."""
         return self._arguments(slot, self._raw)

@@ -402,8 +402,6 @@ class _Turns:
 
         Of a side that gave its memory back it is what was known when it had its turn.
         """
-        if not self._tight:
-            self._looks = {}
         mine, theirs = (
             self._looks.get(id(side), side.subject.copies_of_a_look()) for side in (self._candidate, self._reference)
         )

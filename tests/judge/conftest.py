@@ -99,7 +99,7 @@ class FunctionSubject:
     def copies_of_a_look(self) -> int:
         return 0
 
-    def steps(self, staged: Sequence[Staged], *, seed: int, copies: int) -> Stepped:
+    def steps(self, staged: Sequence[Staged], *, seed: int, own_seeds: Sequence[int], copies: int) -> Stepped:
         raise AssertionError("on a host calls come by messages")
 
     def look_for(self, calls: int) -> None:
