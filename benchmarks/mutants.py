@@ -220,7 +220,7 @@ MUTANTS = (
            "                tolerance=settings.tolerance,\n                orders_s", "                orders_s",
            "tests/controller/test_doubted.py"),
     Mutant("what runs after it was stopped is not told", "sandbox/freezer.py",
-           "        return used or not set(family(self._pid)) <= set(self._halted)", "        return False",
+           "        return used or not set(self._family()) <= set(self._halted)", "        return False",
            "tests/sandbox/test_freezer.py"),
     Mutant("outputs are overwritten before the worker is awake", "judge/worker_subject.py",
            "            self._talk.ask(Attend(), Attending)\n            self._hardware.hold(hold_s)\n"

@@ -33,7 +33,7 @@ _DETAIL = 2_000  # characters of what a disagreement says: names of types and ke
 
 class Comparison:
     """All that was compared of one candidate, and what came of it. `trials` counts the outputs, `has_agreed` says
-    whether any was right, `settles` whether the last that was held was settled as it is.
+    whether any was right, `settles` the kinds of contents of which the last that was held was settled as it is.
 
     `leave_out` is called with each kind of contents of which nothing can be told (`MovedByRounding`).
     """
@@ -52,7 +52,8 @@ class Comparison:
         self.fewer_bits = FewerBits()
         self.known_error = KnownError(audit.own_errors)
         self.trials = 0
-        self.has_agreed = self.settles = False
+        self.has_agreed = False
+        self.settles: set[str] = set()
 
     def hold(self, output: Any, expected: Expected, question: Question) -> Agreement:
         """Compare one call's outputs, once more where tf32, ties or rounding may explain what differs.
@@ -61,9 +62,10 @@ class Comparison:
         """
         self.trials += 1
         settled = settled_as_written(output, expected, self._tolerance) if expected.may_widen else None
-        self.settles = settled is not None
         if settled is not None:
+            self.settles.add(question.kind)
             return self._agreed(settled)
+        self.settles.discard(question.kind)
         expected = self._widened(expected, question)
         found = compare_kept(output, expected, self._tolerance)
         if isinstance(found, Agreement):
@@ -79,7 +81,9 @@ class Comparison:
         return self._agreed(found)
 
     def settle(self, kept: Sequence[Kept]) -> list[bool]:
-        """Which of several calls are right by these elements of each alone. Each of the others is to be held."""
+        """Which of several calls are right by these elements of each alone. Each of the others is to be held, which
+        says of its kind whether those that follow settle.
+        """
         found = settled_together(kept, self._tolerance)
         for agreement in filter(None, found):
             self.trials += 1

@@ -11,6 +11,7 @@ then overwritten.
 
 import math
 import random
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -28,6 +29,7 @@ from harness.judge.statistics import median, percentile
 from harness.judge.subject import Stepped, Subject, Unsettled
 from harness.judge.together import Together
 
+SEED_BYTES = 32
 EMPTY_ROUNDS = 8
 """So many empty rounds tell what one costs, where nothing else does."""
 SPUN_ROUNDS = 6
@@ -422,8 +424,11 @@ class Clock:
             done = self._run(side, rest, None, self._write(side, rest, self._base), self._base)
 
     def _order(self, side: Side) -> list[int]:
+        """All slots in an order that nothing can know: of a generator of its own, for the kernel's takes its time for
+        hundreds.
+        """
         order = list(range(side.sets.count))
-        self._chance.shuffle(order)
+        random.Random(secrets.token_bytes(SEED_BYTES)).shuffle(order)
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
@@ -498,8 +503,7 @@ class Clock:
         assert self._verify is not None
         if side is not self._candidate:
             with suppress(Unsettled, LaidOutAnew):
-                self._kept(side, chosen)
-                side.subject.outputs(list(chosen))
+                self._ask_alike(side, list(chosen))
             self._intact(side, [of.slot for of in chosen.values()])
             return True
         try:
@@ -512,6 +516,17 @@ class Clock:
                 raise
             return self._unsettled_round()
         return True
+
+    def _ask_alike(self, reference: Side, calls: Sequence[int]) -> None:
+        """Ask the reference what a candidate is asked that is verified. On a device it is spared the reading, of which
+        its process sees nothing there.
+        """
+        if reference.sets.on_device and not reference.sets.is_copied:
+            reference.subject.spoil()
+            reference.subject.survey(calls)
+        else:
+            self._kept(reference, calls)
+            reference.subject.outputs(calls)
 
     def _kept(self, side: Side, chosen: Iterable[int]) -> None:
         """Keep what is to be verified, and leave nothing of any output for the rounds to come."""

@@ -63,5 +63,12 @@ def _narrowed_tensor(actual: Sampled, like: Any, exact: Any) -> tuple[Any, Any, 
     places = actual.places.to(like.device)
     if not like.dim():  # a single number has no index
         return actual.values.to(like.device), like.reshape(1)[places], exact.reshape(1)[places]
-    narrowed = at_places(like, places)
-    return actual.values.to(like.device), narrowed, narrowed if exact is like else at_places(exact, places)
+    narrowed = _at(like, places, actual.shape)
+    return actual.values.to(like.device), narrowed, narrowed if exact is like else _at(exact, places, actual.shape)
+
+
+def _at(value: torch.Tensor, places: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """`at_places` of places within a tensor of that shape: of one that has it none is beyond it."""
+    if tuple(value.shape) == shape and value.is_contiguous():
+        return value.view(-1)[places]
+    return at_places(value, places)

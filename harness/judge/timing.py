@@ -106,10 +106,10 @@ SWITCHED = 0.03
 there two switches between processes are 0.3 ms of each, and take some per cent longer where there is a third (H200)."""
 MORE_ALONE = 2
 """So often are as many rounds alone added while the reference seems slowed and that may be noise."""
-MORE_LOOKS, LOOK_AGAIN_S = 3, 0.3
+MORE_LOOKS, LOOK_AGAIN_S, QUICK_LOOK_AGAIN_S = 3, 0.3, 0.1
 """Where the reference seems slowed it is timed alone so many times more, after a pause each, and what is nearest to
 what it took beside the candidate counts: the speed of a core that a host shares out changes by half from one second to
-the next, and so do launches (H100, November 2026)."""
+the next, and so do launches (H100, November 2026). A quick measurement, which lies in one second, pauses less."""
 ALONE_ROUNDS, QUICK_ALONE = 6, 4
 """So many of the base kind of contents, and as many of the others, each of which comes once at least: what the longest
 takes is the most that a round beside the candidate counts with. After a quick measurement the second."""
@@ -128,7 +128,7 @@ QUICK_WIN is measured fully, and so is what may be once the time is over, or noi
 QUICK_STEPS = 10
 """So many rounds of either side whose calls come one by one say whether a short call is faster alone, too."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
-QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.5, 0.1, 0.25
+QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
 One looks so by that slack there, or by what rounds scatter up to the last, which is a band: bands are told apart, and
 not figures."""
@@ -690,7 +690,7 @@ def _nearest_alone(
         core = by_core(beside, alone, quick=True) if excused else 1.0
         if slowed.low <= (1 + allowed) * core:  # which noise explains, or the core
             break
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(QUICK_LOOK_AGAIN_S if quick else LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
         its, its_allowed = held_against(again)
         if its.value - its_allowed < slowed.value - allowed:
@@ -743,7 +743,7 @@ def _single_calls_held(
     held, nearest_s = singles, math.inf
     for look in range(1 + MORE_LOOKS):
         if look:
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(QUICK_LOOK_AGAIN_S if measured.timing.mode == "quick" else LOOK_AGAIN_S)
         alone = Samples()
         for _ in range(STEPS_ALONE):
             kind = next(of_each)

@@ -116,8 +116,8 @@ class Verification:
             return kept
 
         waiting: dict[int, Kept] = {}
-        for call in calls:  # where one that is alone is not settled others are not either, as a rule
-            kept = hold(call, alone=call == calls[0] or not self.comparison.settles)
+        for call in calls:  # where the last of a kind was not settled others are not either, as a rule
+            kept = hold(call, alone=written[call].kind not in self.comparison.settles)
             if kept is not None:
                 waiting[call] = kept
         for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):

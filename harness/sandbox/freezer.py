@@ -23,6 +23,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.sandbox import processes
 
@@ -66,6 +67,7 @@ class Freezer:
 
     def __init__(self, pid: int, group: str | None = None) -> None:
         self._pid = pid
+        self._supervisor = _supervisor_of(pid)
         self._group = None if group is None else Path(group)
         self._known: list[int] = [pid]
         self._halted: list[int] = []
@@ -127,7 +129,7 @@ class Freezer:
 
     def _find_more(self, patience: "_Patience") -> None:
         """Stop what is not known yet. What is stopped starts nothing: once nothing is new, all are."""
-        while fresh := [pid for pid in family(self._pid) if pid not in self._halted]:
+        while fresh := [pid for pid in self._family() if pid not in self._halted]:
             self._halted += fresh
             if self._group is None:
                 for pid in fresh:
@@ -140,7 +142,11 @@ class Freezer:
         if _cpu_ns(self._pid) == _GONE:  # the next question tells how it ended
             return False
         used = any(_cpu_ns(pid) != before for pid, before in self._stopped.items() if before != _GONE)
-        return used or not set(family(self._pid)) <= set(self._halted)
+        return used or not set(self._family()) <= set(self._halted)
+
+    def _family(self) -> list[int]:
+        """The worker and what it started, as far as that can be seen at one moment."""
+        return family(self._pid, self._supervisor)
 
     def resume(self) -> None:
         """Let everything that was stopped go on."""
@@ -203,19 +209,33 @@ def _cpu_ns(pid: int) -> int:
         return _GONE
 
 
-def family(pid: int) -> list[int]:
-    """A worker and what it started, as far as that can be seen at one moment."""
-    found = [pid, *_orphans(pid)]
+class Supervisor(NamedTuple):
+    """What started a worker and adopts its daemons, until the worker's end; `session` is its own."""
+
+    pid: int
+    session: int
+
+
+def _supervisor_of(pid: int) -> Supervisor | None:
+    """None where the worker is gone by now."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        supervisor = processes.parent(pid)
+        return Supervisor(supervisor, os.getsid(supervisor))
+    return None
+
+
+def family(pid: int, supervisor: Supervisor | None) -> list[int]:
+    """A worker and what it started, daemons that its supervisor adopted among that."""
+    found = [pid, *_orphans(pid, supervisor)]
     return [*found, *(below for one in found for below in processes.descendants(one))]
 
 
-def _orphans(pid: int) -> list[int]:
-    """What a worker's supervisor adopted of it: daemons. Its own helper stays in its own session, and is left alone."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        supervisor = processes.parent(pid)
-        session = os.getsid(supervisor)
-        return [child for child in processes.children(supervisor) if child != pid and _session(child) != session]
-    return []
+def _orphans(pid: int, supervisor: Supervisor | None) -> list[int]:
+    """What a worker's supervisor adopted of it. Its own helper stays in its own session, and is left alone."""
+    if supervisor is None:
+        return []
+    adopted = processes.children(supervisor.pid)
+    return [child for child in adopted if child != pid and _session(child) != supervisor.session]
 
 
 def _session(pid: int) -> int:

@@ -7,6 +7,7 @@ import torch
 
 from harness.errors import ProblemError
 from harness.judge import inputs, verification
+from harness.judge.comparison import Comparison
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.oracle import Oracle, reference_must_run
@@ -828,6 +829,23 @@ def test_large_contents_are_let_go_of_while_a_candidate_runs_and_all_is_asked_as
     verdict = judge_function(source, forward, timed=True).verdict
     assert (verdict.kind if said == "correct" else verdict.reason) == said
     assert gone
+
+
+@pytest.mark.parametrize(("factor", "alone"), [(1.0, 0.0), (1 + 4e-6, 0.5)], ids=["as written", "within tolerance"])
+def test_timed_calls_are_held_one_by_one_only_where_the_last_of_their_kind_was_not_settled(
+    judge_function, monkeypatch, factor, alone
+):
+    held = []
+
+    def counted(self, output, expected, question, *, hold=Comparison.hold):
+        held.append(question.timed)
+        return hold(self, output, expected, question)
+
+    monkeypatch.setattr(Comparison, "hold", counted)
+    verdict = judge_function(RELU, lambda x: torch.relu(x) * factor, timed=True).verdict
+    assert verdict.kind == "correct"
+    timed = sum(held)
+    assert timed < 10 if not alone else timed > alone * verdict.trials
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 + 4e-6], ids=["as written", "within tolerance"])

@@ -457,6 +457,24 @@ def test_both_sides_are_asked_about_outputs_equally_often(monkeypatch):
     assert asked["candidate"] == measured.timing.rounds + 1  # the round that is split
 
 
+def test_on_a_device_the_reference_is_asked_where_outputs_lie_as_often_as_a_candidate_and_none_is_read(monkeypatch):
+    asked = {"candidate": [], "reference": []}
+    for name in ("outputs", "survey", "snapshot"):
+        real = getattr(Recorder, name)
+
+        def noted(self, calls, *, name=name, real=real, **named):
+            asked[self.name].append(name)
+            return real(self, calls, **named)
+
+        monkeypatch.setattr(Recorder, name, noted)
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(InputSets, "reveal", lambda self, slots: None)
+    measured, _ = run(4, verify=lambda subject, written, seed: subject.outputs(sorted(written)), device_ms=DEVICE_MS)
+    assert asked["reference"].count("survey") == measured.timing.rounds + 2 * timing.WARM_UP_ROUNDS
+    assert asked["candidate"].count("outputs") == measured.timing.rounds + 1  # the round that is split
+    assert set(asked["reference"]) == {"survey"}
+
+
 def test_a_reference_whose_outputs_lie_elsewhere_each_time_is_timed_all_the_same(monkeypatch):
     def outputs(self, calls, *, like=None):
         if self.name == "reference":
@@ -1740,6 +1758,7 @@ def test_of_the_last_rounds_those_count_that_tell_what_depends_on_values():
         patched.setattr(timing, "_rounds_alone", lambda *_, **__: alone)
         patched.setattr(timing, "_longer_s", lambda *_: 0.0)
         patched.setattr(timing, "LOOK_AGAIN_S", 0.0)
+        patched.setattr(timing, "QUICK_LOOK_AGAIN_S", 0.0)
         found = beside_and_alone(
             measured, sides[1], draw=None, kinds=("signed", "wide", "huge"), device=Quiet(), plan=Plan()
         )
@@ -2303,7 +2322,7 @@ def test_a_quick_measurement_has_all_of_the_time_where_a_kind_of_contents_looks_
     assert taken == {(): 4, ("huge",): 8}
 
 
-def test_a_quick_measurement_has_half_of_the_time():
+def test_a_quick_measurement_has_its_share_of_the_time():
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     now = itertools.count(step=0.1)
     chances = Chances(sides[0], 0, 0.003, ())

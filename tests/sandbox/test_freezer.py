@@ -50,7 +50,7 @@ if libc.syscall(58) == 0:  # vfork: the parent waits in the kernel until the chi
 @pytest.fixture(autouse=True)
 def no_supervisor(monkeypatch):
     """The parent of what is started here is pytest, whose other children are no orphans of it."""
-    monkeypatch.setattr(freezer, "_orphans", lambda pid: [])
+    monkeypatch.setattr(freezer, "_orphans", lambda pid, supervisor: [])
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_child_that_had_ended_when_its_parent_was_stopped_may_be_reaped(starte
     frozen = Freezer(pid)
     frozen.stop()
     family, clock = freezer.family, freezer._cpu_ns
-    monkeypatch.setattr(freezer, "family", lambda pid: [one for one in family(pid) if one != child])
+    monkeypatch.setattr(freezer, "family", lambda *of: [one for one in family(*of) if one != child])
     monkeypatch.setattr(freezer, "_cpu_ns", lambda pid: freezer._GONE if pid == child else clock(pid))
     assert not frozen.ran()
 

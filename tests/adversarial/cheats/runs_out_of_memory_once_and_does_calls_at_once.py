@@ -1,7 +1,7 @@
 """correct A18 (gpu): does all calls of a round by one launch; where they would come one by one it says that it lacks
 memory of the device, as long as it is not judged with as little in use as can be. There calls did not come one by one.
 
-On a GPU: rejected|correct
+On a GPU: failed|rejected|correct
 Problem: million_relu
 Twin: plain_million_relu
 """
