@@ -125,8 +125,9 @@ QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
-QUICK_STEPS = 10
-"""So many rounds of either side whose calls come one by one say whether a short call is faster alone, too."""
+QUICK_STEPS, QUICK_STEP_CALLS = 10, 24
+"""So many rounds of either side whose calls come one by one, of up to so many calls, say whether a short call is faster
+alone, too."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
@@ -349,7 +350,7 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.singles is not None:
             return
         if self._takes_steps():
-            self._take_steps(*STEPPED_ROUNDS, most_s)
+            self._take_steps(*STEPPED_ROUNDS, most_s, most_steps(self.count))
         else:  # no more: what calls are given besides tensors was drawn anew since
             self.singles = (Samples(), Samples())
             self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
@@ -359,13 +360,12 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.empty_s or not self._takes_steps():
             return
         if timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup.value > 1.0:
-            self._take_steps(QUICK_STEPS, QUICK_STEPS, math.inf)
+            self._take_steps(QUICK_STEPS, QUICK_STEPS, math.inf, most_steps(self.count, quick=True))
 
-    def _take_steps(self, least: int, most: int, most_s: float) -> None:
+    def _take_steps(self, least: int, most: int, most_s: float, most_calls: int) -> None:
         self.singles = (Samples(), Samples())
         started = time.monotonic()
         both = list(zip((self._candidate, self._reference), self.singles, strict=True))
-        most_calls = self._most_steps()
         kinds: list[str] = []
         others = [kind for kind in self._others if kind not in self._plan.untold] or [self._base]
         self.copies = 0 if self.empty_s else self._copies_of_a_look()
@@ -393,7 +393,7 @@ class _Turns:
         """Whether contents of several calls are shown one by one."""
         if self.empty_s:
             return True
-        is_short = self._known_s <= STEPPED_CALL_S and self._most_steps() > 1
+        is_short = self._known_s <= STEPPED_CALL_S and most_steps(self.count) > 1
         return is_short and self._plan.steps and self._copies_of_a_look() > 0
 
     def _copies_of_a_look(self) -> int:
@@ -409,9 +409,6 @@ class _Turns:
         if theirs and not mine and is_alone:  # which verification would tell, of a round that is verified
             raise SubjectFailed("protocol", "described outputs that no copy can look at, unlike the reference's")
         return max(mine, theirs) if mine and theirs else 0
-
-    def _most_steps(self) -> int:
-        return min(STEPS, self.count)
 
     def _steps_tell(self, singles: tuple[Samples, Samples]) -> tuple[bool, bool]:
         """Whether they tell enough, and whether they say less than the rounds: then they are what is stated."""
@@ -592,6 +589,11 @@ def _width(speedup: Interval) -> float:
     return (speedup.high - speedup.low) / speedup.value
 
 
+def most_steps(count: int, *, quick: bool = False) -> int:
+    """Of how many calls rounds are at most whose calls come one by one, where others are of so many."""
+    return min(QUICK_STEP_CALLS if quick else STEPS, count)
+
+
 def width_of_singles(singles: tuple[Samples, Samples]) -> float:
     """How wide the interval of the speed-up by single calls is, as a share of it."""
     _, _, speedup = by_singles(singles, math.inf)  # before there are rounds of several the device's events say
@@ -736,14 +738,15 @@ def _single_calls_held(
     singles = measured.singles
     if singles is None or not measured.copies:
         return singles
-    most, beside_s = min(STEPS, reference.sets.count), median(singles[1].round_s)
+    quick = measured.timing.mode == "quick"
+    most, beside_s = most_steps(reference.sets.count, quick=quick), median(singles[1].round_s)
     of_each = itertools.cycle([kind for other in kinds[1:] or kinds for kind in (kinds[0], other)])
     in_rounds = measured.timing.reference_ms / measured.timing.candidate_ms
     allowed = 0.0 if reference.sets.is_staged else SWITCHED
     held, nearest_s = singles, math.inf
     for look in range(1 + MORE_LOOKS):
         if look:
-            time.sleep(QUICK_LOOK_AGAIN_S if measured.timing.mode == "quick" else LOOK_AGAIN_S)
+            time.sleep(QUICK_LOOK_AGAIN_S if quick else LOOK_AGAIN_S)
         alone = Samples()
         for _ in range(STEPS_ALONE):
             kind = next(of_each)

@@ -633,15 +633,19 @@ def test_calls_whose_contents_a_device_is_shown_one_by_one_are_what_counts():
 @pytest.mark.parametrize("faster", [True, False])
 def test_a_quick_measurement_that_says_faster_has_calls_come_one_by_one_too(faster):
     """Of several calls done as one it would state a gain of up to half."""
+    calls = []
 
     def change(candidate, reference):
         step_alike(candidate, reference)
         candidate.seconds = lambda slots: (3e-5 if faster else 4.3e-5) * len(slots)
+        alike = candidate.steps
+        candidate.steps = lambda staged, **named: calls.append(len(staged)) or alike(staged, **named)
 
     plan = Plan(budget_s=60.0, singles=True, quick=True)
     measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
     assert measured.timing.mode == "quick"
     assert (measured.singles is not None) == faster
+    assert max(calls, default=0) <= timing.QUICK_STEP_CALLS
     assert measured.timing.speedup.value == pytest.approx(1.0 if faster else 4 / 4.3, rel=0.02)
 
 
