@@ -30,7 +30,7 @@ from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
 from harness.judge.output_layouts import Layout, OutputLayouts
 from harness.judge.shared_arenas import SharedArenas
-from harness.judge.snapshot import Allocation, Source, kept_words, once
+from harness.judge.snapshot import Allocation, Kept, Source, kept_words, once
 from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Unsettled
 from harness.judge.tensors import overlap
@@ -84,6 +84,15 @@ class _Run:
         return self.width * self.height
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What was read of a call's output after it was answered, by these runs; the addresses of its tensors."""
+
+    named: _Addresses
+    runs: Sequence[_Run]
+    look: torch.Tensor
+
+
 class DeviceSteps:
     """Those of one worker. Methods raise SubjectFailed as the conversation does."""
 
@@ -108,6 +117,7 @@ class DeviceSteps:
         self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
         self._lost = self._anew = False
         self._copies, self._deadline = 1, 0.0
+        self._seen: list[_Seen] = []
         self._noise = torch.empty(0, dtype=torch.uint8)
         self._chance = random.SystemRandom()
         self.spared: frozenset[int] = frozenset()
@@ -140,6 +150,7 @@ class DeviceSteps:
         `stop` is called as soon as that has come. `seen` then has what was read of that call.
         """
         self._lost = self._anew = False
+        self._seen.clear()
         number, words = self._attached()
         words[SHOWN] = words[ANSWERED] = 0
         self._engines, self._copies = self._hardware.copy_engines(), max(copies, self.copies())
@@ -174,21 +185,31 @@ class DeviceSteps:
 
     def seen(self, done: Done) -> ByAddress:
         """What was read of the last call, by address. Raises Unsettled where the output of any could not be read."""
-        named, leaves = done.addresses[0], self._layouts.newest
+        named = done.addresses[0]
         if self._lost:
             raise Unsettled
         found: ByAddress = {}
-        look = self._room[_LAST * self._look_bytes :][: self._look_bytes]
-        for index, (address, leaf) in enumerate(zip(named, leaves, strict=True)):
-            held = self._holding(address, leaf)
-            assert held is not None
-            source = Source(0, address, held.handle, held.raw[address - held.base :])
-            words, elements = self._words_of(index, leaf, look)
-            kept = kept_words(source, leaf, words, elements.to(self._hardware.device))
-            if kept.places is None or not len(kept.places):
+        for address, kept in zip(named, self.seen_of(-1), strict=True):
+            if kept is None:
                 raise Unsettled
             found.setdefault(address, []).append(kept)
         return found
+
+    def seen_of(self, call: int) -> list[Kept | None]:
+        """What was read of each tensor of a call's output once it was answered, as if it were laid out as the newest;
+        None where that tells of no element. Of rounds of which all could be read.
+        """
+        seen = self._seen[call]
+        return [self._kept_of(seen, index, leaf) for index, leaf in enumerate(self._layouts.newest)]
+
+    def _kept_of(self, seen: "_Seen", index: int, leaf: TensorValue) -> Kept | None:
+        address, held = seen.named[index], self._holding(seen.named[index], leaf)
+        if held is None:
+            return None
+        source = Source(0, address, held.handle, held.raw[address - held.base :])
+        words, elements = _words_of(seen, index, leaf)
+        kept = kept_words(source, leaf, words, elements.to(self._hardware.device))
+        return kept if kept.places is not None and len(kept.places) else None
 
     def close(self) -> None:
         """Unmap the page. The worker may be at its end by then."""
@@ -276,6 +297,7 @@ class DeviceSteps:
         look(held, _LAST)
         wait()
         ended.append(now())
+        self._seen.append(_Seen(named, self._runs, torch.from_numpy(self._seen_at(_LAST).copy())))
         over_s = self._over_s(ended) if was_looked_at else ended[-1]
         return over_s - started, answered_s - started
 
@@ -370,17 +392,16 @@ class DeviceSteps:
         in_inputs = (held for held in self._inputs.allocations if held.holds(address, size))
         return self._opened.holding(address, size) or next(in_inputs, None)
 
-    # ---- after the calls ---------------------------------------------------------------------------------------
 
-    def _words_of(self, index: int, leaf: TensorValue, look: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where in an output, in elements' widths, what was read of it lies, and that; a row for each."""
-        width = element_size(leaf.dtype)
-        words, elements = [], []
-        for run in (run for run in self._runs if run.tensor == index):
-            rows = torch.arange(run.height)[:, None] * run.pitch + torch.arange(0, run.width, width)
-            words.append((rows.reshape(-1) + run.offset) // width)
-            elements.append(look[run.at : run.at + run.size].view(-1, width))
-        return torch.cat(words), torch.cat(elements)
+def _words_of(seen: "_Seen", index: int, leaf: TensorValue) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where in an output, in elements' widths, what was read of it lies, and that; a row for each."""
+    width = element_size(leaf.dtype)
+    words, elements = [], []
+    for run in (run for run in seen.runs if run.tensor == index):
+        rows = torch.arange(run.height)[:, None] * run.pitch + torch.arange(0, run.width, width)
+        words.append((rows.reshape(-1) + run.offset) // width)
+        elements.append(seen.look[run.at : run.at + run.size].view(-1, width))
+    return torch.cat(words), torch.cat(elements)
 
 
 def runs_of(leaf: TensorValue, chance: random.Random, copies: int = 1) -> list[tuple[int, int, int, int]]:

@@ -18,6 +18,8 @@ from harness.transport.memory import element_size
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Done
 
+_STEP_BYTES = 1 << 16
+"""Of a call that comes one by one on a host outputs are kept whole that take no more together."""
 _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
 ByAddress = dict[int, list[Kept]]
@@ -100,6 +102,19 @@ class KeptOutputs:
                 if kept is not None:
                     self._kept[call].setdefault(address, []).append(kept)
         self._require_memory_of_its_own()
+
+    def now_on_host(self, done: Done) -> list[Kept | None]:
+        """What each tensor of the one call's output is now; nothing where they are not as many as were described last.
+
+        Large ones in part: others wait for it.
+        """
+        newest = self._layouts.newest
+        whole = sum(map(bytes_of_copy, newest)) <= _STEP_BYTES
+        self._inputs.locate()
+        if len(done.addresses[0]) != len(newest):
+            return []
+        named = zip(done.addresses[0], newest, strict=True)
+        return [self._keep(address, leaf, whole=whole, wanted=None) for address, leaf in named]
 
     def of(self, call: int) -> ByAddress | None:
         """What was kept of a call; None where nothing was to be."""

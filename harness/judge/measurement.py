@@ -187,6 +187,7 @@ class Measurement:
             kinds=kinds[1],
             device=self._bench.clock,
             verify=verification.verify,
+            verify_steps=verification.verify_steps,
             intact=verification.require_intact,
             alike=verification.require_forms,
             choose=verification.choose,

@@ -1,23 +1,20 @@
 """Round figures: what rounds of candidate and reference come to: a speed-up with its interval, and what says so."""
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from statistics import fmean
-from typing import TypeVar
 
 from harness.backends.reading import Reading
+from harness.judge.one_by_one import InRounds, by_singles, capped, usual_by_kind
+from harness.judge.samples import Samples, grouped, longer_besides
 from harness.judge.statistics import (
     RESAMPLES,
     conclusion,
-    longer_at_least,
     longer_on_average_at_least,
     median,
     median_ratio,
     percentile,
-    ratio_by_difference,
-    ratio_by_paired_difference,
     ratio_of_medians,
     with_repeatability,
 )
@@ -28,15 +25,6 @@ VALUES_SLACK = 0.03
 KIND_ROUNDS, SORT_ROUNDS = 8, 4
 """A kind of contents counts alone once it had so many rounds; what `get_inputs` draws, and all other kinds together,
 where there are so many of either: of fewer no interval says how they vary."""
-STEPS_SLACK = 0.03
-"""By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
-what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
-good."""
-ENOUGH_STEPS = 16
-"""Of so many rounds of calls one by one the upper end of an interval counts: five of them move it, of twice as many a
-third."""
-SORT_STEPS = 5
-"""Of these one sort of contents counts alone, where it is slower for sure, once there were so many of either."""
 ASIDE = 0.02
 """What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
 with all of them once it is more than this share of a round."""
@@ -55,78 +43,18 @@ there a launch costs what matters to a user."""
 HAND_OVER_DRIFT_S, OUTLIER = 3e-4, 3.0
 """What a round costs beyond its calls drifts by so much from one second to the next (H200, November 2026). Beside a
 candidate no round of the reference counts with more than what most did and so many of their median deviations."""
-SHORTEST_CALL_S = 2e-6
-"""Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 CLOCK_DRIFT = 0.02
 """How far the clocks of the two sides' rounds may lie apart before the measurement counts as disturbed."""
 HARD_THROTTLE = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
 """Reasons for a lowered clock that come from outside of what is measured. A power cap comes from the load itself."""
 
-_Key = TypeVar("_Key")
-
-
-@dataclass
-class Samples:
-    """Figures of one side's rounds, in the order taken: seconds, device milliseconds of one call, the device's state.
-
-    `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
-    names what they were. `worked_s` is how much of each round was work: on a host waiting for a core is not. `aside_s`
-    is how long the side worked around each round, on a host, besides it; of calls shown one by one the share of a call.
-    `loop_s` is what a loop of plain Python took in its process after each, on a device.
-    """
-
-    round_s: list[float] = field(default_factory=list)
-    device_ms: list[float] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-    nominal: list[bool] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    worked_s: list[float] = field(default_factory=list)
-    aside_s: list[float] = field(default_factory=list)
-    loop_s: list[float] = field(default_factory=list)
-
-    def beyond_events_s(self, calls: int) -> list[float]:
-        """Seconds that each round of so many calls took beyond the span between its device events."""
-        return [seconds - ms * calls / 1e3 for seconds, ms in zip(self.round_s, self.device_ms, strict=True)]
-
-    def call_ms(self, hand_over_s: float, calls: int) -> list[float]:
-        """Milliseconds of one call. No less than a tenth of what was measured, should the hand-over be overrated."""
-        return [max(seconds - hand_over_s, seconds / 10) / calls * 1e3 for seconds in self.round_s]
-
-    def and_each(self, more_s: float) -> "Samples":
-        """The same with every round so many seconds longer."""
-        return replace(self, round_s=[seconds + more_s for seconds in self.round_s])
-
-    def at(self, rounds: Sequence[int]) -> "Samples":
-        """Those of some rounds alone. The device's state is told of as many of the last ones."""
-        columns = {one.name: getattr(self, one.name) for one in fields(self)}
-        some = {name: [column[at] for at in rounds] for name, column in columns.items() if len(column) > max(rounds)}
-        return Samples(**{**some, "readings": self.readings[-len(rounds) :]})
-
-    def and_those_of(self, more: "Samples") -> "Samples":
-        """The same with rounds that were taken later."""
-        return Samples(*([*getattr(self, one.name), *getattr(more, one.name)] for one in fields(self)))
-
-    def mhz(self) -> float:
-        """The median clock of the device; 0 where nothing told."""
-        return median([reading.sm_mhz for reading in self.readings]) if self.readings else 0.0
-
 
 def _aside(mine: Samples, theirs: Samples) -> float:
-    """Seconds a round that the candidate worked longer than the reference, besides: beyond the noise of both, in most
-    rounds or, where it is much in few, on average.
-
-    0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls then need not.
+    """`longer_besides`, 0 where that is no more than ASIDE of a round. It may make memory ready there, which its calls
+    then need not.
     """
-    more_s = _longer_besides(mine, theirs)
+    more_s = longer_besides(mine, theirs)
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
-
-
-def _longer_besides(mine: Samples, theirs: Samples) -> float:
-    """The same, however little it is: of calls shown one by one it is seconds a call."""
-    if not mine.aside_s or not theirs.aside_s:
-        return 0.0
-    in_most, on_average = longer_at_least, longer_on_average_at_least
-    return max(0.0, in_most(mine.aside_s, theirs.aside_s), on_average(mine.aside_s, theirs.aside_s))
 
 
 def _uneven(mine: Samples, theirs: Samples, stated: Sequence[int]) -> float:
@@ -273,8 +201,9 @@ def timing_of(
     single = alone_ms = usual_ms = None
     stated_ms = median(mine_ms)
     if singles is not None:
-        usual_ms, alone_ms, single = by_singles(singles, median(theirs_ms))
-        speedup = _capped(speedup, single, one_by_one=not singles[0].device_ms, rounds=len(singles[0].round_s))
+        beside = in_rounds_of(speedup.value, theirs_ms, theirs, hand_over_s, count, slowed=slowed)
+        usual_ms, alone_ms, single = by_singles(singles, beside)
+        speedup = capped(speedup, single, one_by_one=not singles[0].device_ms, rounds=len(singles[0].round_s))
         stated_ms = alone_ms if speedup is single else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
@@ -299,47 +228,18 @@ def timing_of(
     )
 
 
-def by_singles(singles: tuple[Samples, Samples], reference_ms: float) -> tuple[float, float, Interval]:
-    """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that."""
-    mine, theirs = singles
-    if not mine.device_ms:  # shown one by one
-        mine = mine.and_each(_longer_besides(mine, theirs))
-        whole, *sorts = (
-            ratio_by_paired_difference(reference_ms / 1e3, *of_both, least=SHORTEST_CALL_S)
-            for of_both in _by_sort(mine, theirs)
-        )
-        worse = [one for one, other in itertools.permutations(sorts, 2) if one[1].high < other[1].low]
-        alone_s, single = next(iter(worse), whole)
-        return reference_ms, alone_s * 1e3, single
-    usual_ms = min(reference_ms, median(theirs.device_ms))
-    alone_s, single = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S)
-    return usual_ms, alone_s * 1e3, single
-
-
-def _by_sort(mine: Samples, theirs: Samples) -> list[tuple[list[float], list[float]]]:
-    """Seconds of the reference and of the candidate: of all rounds, and of either sort of contents where both had some
-    rounds.
-    """
-    nominal = [at for at, is_nominal in enumerate(mine.nominal) if is_nominal]
-    others = [at for at, is_nominal in enumerate(mine.nominal) if not is_nominal]
-    sorts = [nominal, others] if min(len(nominal), len(others)) >= SORT_STEPS else []
-    return [
-        ([theirs.round_s[at] for at in rounds], [mine.round_s[at] for at in rounds])
-        for rounds in (range(len(mine.round_s)), *sorts)
-    ]
-
-
-def _capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int) -> Interval:
-    """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
-    few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do.
-    """
-    if one_by_one:
-        most = single.high if rounds >= ENOUGH_STEPS else single.value
-        return single if most * (1 + STEPS_SLACK) < speedup.value else speedup
-    if single.high >= speedup.low:
-        return speedup
-    cap = single.high
-    return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+def in_rounds_of(
+    speedup: float,
+    stated_ms: Sequence[float],
+    theirs: Samples,
+    hand_over_s: float,
+    count: int,
+    *,
+    slowed: float = 1.0,
+) -> InRounds:
+    """What single calls are held against: the speed-up, and of the reference the rounds that it is from and all."""
+    usual = usual_by_kind(theirs.kinds, [ms / slowed for ms in theirs.call_ms(hand_over_s, count)])
+    return InRounds(speedup, median(stated_ms), usual)
 
 
 def slowed_beyond(slowed: Interval, allowed: float, beside: Samples, alone: Samples, *, by_core: float = 1.0) -> float:
@@ -385,15 +285,6 @@ def no_longer_than_alone(
     )
 
 
-def steps_no_longer_than_alone(beside: Samples, alone: Samples, allowed: float = 0.0) -> Samples:
-    """Rounds of the reference whose calls came one by one beside a candidate, none longer than the longest alone and
-    this share of it: what a candidate leaves on the device may slow these apart from all others. A slower core of the
-    host excuses it.
-    """
-    most_s = max(alone.round_s) * (1 + allowed) * core_slower(beside, alone)
-    return replace(beside, round_s=[min(seconds, most_s) for seconds in beside.round_s])
-
-
 def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:
     """For each round beside the longest call alone of its kind of contents: the median and what any kind varies by, as
     it may have had one round. Of its sort where it had none, and of calls that may be launching, which vary.
@@ -409,14 +300,6 @@ def _longest_alone_ms(beside: Samples, alone: Samples) -> list[float]:
         return max(by_sort.get(nominal, [math.inf]))
 
     return [longest(kind, nominal) for kind, nominal in zip(beside.kinds, beside.nominal, strict=True)]
-
-
-def grouped(keys: Sequence[_Key], values: Sequence[float]) -> dict[_Key, list[float]]:
-    """The values of each key, in the order that they have."""
-    found: dict[_Key, list[float]] = {}
-    for key, value in zip(keys, values, strict=True):
-        found.setdefault(key, []).append(value)
-    return found
 
 
 def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple, Protocol
 
@@ -24,7 +23,7 @@ from harness.backends.reading import Reading
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import SHAPES_VARY, CannotBeTimed
-from harness.judge.round_figures import Samples
+from harness.judge.samples import Samples
 from harness.judge.statistics import median, percentile
 from harness.judge.subject import Stepped, Subject, Unsettled
 from harness.judge.together import Together
@@ -34,6 +33,9 @@ EMPTY_ROUNDS = 8
 """So many empty rounds tell what one costs, where nothing else does."""
 SPUN_ROUNDS = 6
 """So many rounds of a length tell what that costs, after one that does not count."""
+VERIFIED_STEPS = 6
+"""So many of the calls before the last are verified where they come one by one: who leaves out half of the calls of a
+round, without which its median does not move, passes in less than 1% of all cases."""
 MOST_UNSETTLED = 3
 """So many rounds of a measurement may have outputs that lie where nothing was known when the clock stopped: a caching
 allocator settles within one. They are repeated and do not count."""
@@ -112,6 +114,8 @@ Alike = Callable[[dict[int, Written]], None]
 """Raises where the reference lays out its outputs of one of these calls otherwise than it did before."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
+VerifySteps = Callable[[Subject, dict[int, tuple[Written, int]]], None]
+"""Raises where the outputs of these calls that came one by one, each under a seed, were not right once answered."""
 
 
 class Clock:
@@ -125,6 +129,7 @@ class Clock:
         device: Device,
         *,
         verify: Verify | None = None,
+        verify_steps: VerifySteps | None = None,
         intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
         alike: Alike = lambda written: None,
         choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
@@ -136,7 +141,7 @@ class Clock:
         one of its own. `timing.measure` says the rest.
         """
         self._candidate, self._base, self._draw, self._device = candidate, base, draw, device
-        self._verify, self._intact, self._alike = verify, intact, alike
+        self._verify, self._verify_steps, self._intact, self._alike = verify, verify_steps, intact, alike
         self._choose, self._mark = choose, mark
         self._reference_s, self._own_seeds = reference_s, own_seeds
         self._chance = random.SystemRandom()
@@ -202,13 +207,13 @@ class Clock:
         side.subject.freeze()
         return [median(found) for found in beyond_s]
 
-    def single(self, side: Side, samples: Samples | None, *, look: bool = False) -> None:
-        """A round of one call."""
-        started, done = time.monotonic(), False
+    def single(self, side: Side, samples: Samples | None, *, kind: str | None = None, look: bool = False) -> None:
+        """A round of one call, on contents of a kind, the base kind where none is said."""
+        started, done, kind = time.monotonic(), False, kind or self._base
         while not done:
             order = self._order(side)[:1]
-            written = self._write(side, order, self._base)
-            done = self._run(side, order, samples, written if samples is not None else [], self._base, look=look)
+            written = self._write(side, order, kind)
+            done = self._run(side, order, samples, written if samples is not None else [], kind, look=look)
         if samples is not None and side is not self._candidate and side.sets.on_device and not side.sets.is_copied:
             self._require_quick_singles(time.monotonic() - started)
 
@@ -284,7 +289,12 @@ class Clock:
         if stepped.anew:
             self._alike({0: written[len(stepped.call_s) - 1]})
             raise LaidOutAnew("named another number of outputs than it had described before")
-        settled = self._verified(side, {0: written[-1]}, own_seeds[-1] if own_seeds else seed) if self._verify else True
+        seeds = own_seeds or [seed] * count
+        settled = (
+            self._verified_steps(side, written, seeds, self._some_steps(count))
+            if stepped.settled
+            else (self._verified(side, {0: written[-1]}, seeds[-1]) if self._verify else True)
+        )
         if not stepped.settled:
             subject.survey([0])
         self._let_go(side)
@@ -298,6 +308,24 @@ class Clock:
             samples.aside_s.append(fmean(usual[: math.ceil(len(usual) * MOST_BESIDES)]))
             samples.loop_s.append(subject.loop_s())
             samples.nominal.append(kind == self._base)
+            samples.kinds.append(kind)
+        return True
+
+    def _some_steps(self, count: int) -> list[int]:
+        """Which calls that come one by one are verified, before the last of so many."""
+        return sorted(self._chance.sample(range(count - 1), min(VERIFIED_STEPS, count - 1)))
+
+    def _verified_steps(
+        self, side: Side, written: Sequence[Written], seeds: Sequence[int], some: Sequence[int]
+    ) -> bool:
+        """`_verified` of the last of calls that came one by one, and of some before it."""
+        if not self._verify:
+            return True
+        if not self._verified(side, {0: written[-1]}, seeds[-1]):
+            return False
+        if self._verify_steps is not None and side is self._candidate and some:
+            with self._asking_the_reference(len(some)):
+                self._verify_steps(side.subject, {call: (written[call], seeds[call]) for call in some})
         return True
 
     def _took_one_by_one(self, side: Side, stepped: Stepped) -> None:
@@ -333,26 +361,30 @@ class Clock:
         self._wake(side)
         subject.expect_steps(seed=None if own_seeds else seed)
         seeds = own_seeds or [seed] * count
-        ended = self._steps(side, order[:count], written, seeds)
-        settled = self._verified(side, {0: written[-1]}, seeds[-1]) if self._verify else True
+        some = self._some_steps(count)
+        first_s, seconds = self._steps(side, order[:count], written, seeds, some)
+        settled = self._verified_steps(side, written, seeds, some)
         if not settled:
             subject.survey([0])
         subject.release()
         subject.freeze()
         if settled and count > 1:
-            seconds = [after - before for before, after in pairwise(ended[:-1])]
-            usual_s = median(seconds[1:] or seconds)
+            usual_s = median(seconds[1:-1] or seconds[:-1])
             samples.round_s.append(usual_s)
-            samples.aside_s.append((subject.aside_s() + ended[1] - started - usual_s) / ((most + 1) // 2))
+            samples.aside_s.append((subject.aside_s() + first_s - started - usual_s) / ((most + 1) // 2))
             samples.nominal.append(kind == self._base)
+            samples.kinds.append(kind)
         return settled
 
-    def _steps(self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int]) -> list[float]:
-        """When the first call was about to be shown, and then when each was answered.
+    def _steps(
+        self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int], some: Sequence[int]
+    ) -> tuple[float, list[float]]:
+        """When the first call was answered, and the seconds of each.
 
-        What shows the contents of one lies between the answer before and its own.
+        What shows the contents of one lies between the answer before and its own. Of some outputs are kept as they are
+        right after the answer, which is nobody's time.
         """
-        ended = [time.monotonic()]
+        begins, first_s, seconds = time.monotonic(), 0.0, list[float]()
         for call, (slot, seed) in enumerate(zip(order, seeds, strict=True)):
             side.sets.reveal([slot])
             try:
@@ -361,8 +393,14 @@ class Clock:
                 if side is self._candidate:
                     self._alike({0: written[call]})
                     raise
-            ended.append(time.monotonic())
-        return ended
+            answered = time.monotonic()
+            first_s = first_s or answered
+            seconds.append(answered - begins)
+            begins = answered
+            if call in some:
+                side.subject.keep_step(call)
+                begins = time.monotonic()
+        return first_s, seconds
 
     def paused(self, candidate: Side, reference: Side) -> bool:
         """Whether the candidate's answers between rounds took longer than the reference's, or the device's between its

@@ -69,17 +69,15 @@ def ratio_by_difference(
     return mine, _interval(reference_s / mine, resampled)
 
 
-def ratio_by_paired_difference(
-    reference_s: float, reference: Samples, candidate: Samples, *, least: float, seed: int = 0
-) -> tuple[float, Interval]:
-    """The same by medians of samples of which those of one index were taken next to each other, as many of either.
+def ratio_by_relative_differences(differences: Samples, *, least: float, seed: int = 0) -> Interval:
+    """The same by the median of differences of samples that were taken next to each other, the candidate's less the
+    reference's, each as a share of what the reference takes; no candidate takes less than the share `least`.
 
     What slows a host down for some of them slows both: their differences do not feel it. Resampling is in pairs.
     """
-    differences = np.asarray(candidate) - np.asarray(reference)
-    (rows,) = _resampled(differences.tolist(), seed=seed)
-    mine = max(reference_s + float(np.median(differences)), least)
-    return mine, _interval(reference_s / mine, reference_s / np.maximum(reference_s + _medians(rows), least))
+    (rows,) = _resampled(differences, seed=seed)
+    value = 1.0 / max(1.0 + median(differences), least)
+    return _interval(value, 1.0 / np.maximum(1.0 + _medians(rows), least))
 
 
 def _resampled(*samples: Samples, seed: int, resamples: int = RESAMPLES) -> list[_Array]:

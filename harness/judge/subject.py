@@ -176,6 +176,17 @@ class Subject(Protocol):
         raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`.
         """
 
+    def keep_step(self, call: int) -> None:
+        """Keep the output of the call that `step` made last as it is now, while the subject may run."""
+
+    def step_outputs(self, calls: Sequence[int]) -> list[list[Any]]:
+        """Outputs of calls that came one by one before the last one, as far as they were read when each was answered:
+        of each as it is in every way that outputs are known to be laid out, the newest first. Nothing where none was
+        read, or where outputs hold anything besides tensors.
+
+        Of a round whose last call `outputs` was asked about, and which is as many tensors.
+        """
+
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:
         """Of large outputs of these calls of the next round keep these elements as well: flat indices, by tensor."""
 

@@ -28,30 +28,28 @@ import itertools
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.judge.failure import SubjectFailed
+from harness.judge.one_by_one import STEPS_SLACK, InRounds, by_singles, steps_no_longer_than_alone, suspect
 from harness.judge.round_figures import (
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
-    STEPS_SLACK,
     VALUES_SLACK,
-    Samples,
     at_most_share,
-    by_singles,
     core_slower,
-    grouped,
+    in_rounds_of,
     may_be_uneven,
     no_longer_than_alone,
     slowed_beyond,
     slowed_by,
     stated_of,
-    steps_no_longer_than_alone,
     timing_of,
     with_chores,
 )
-from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify
+from harness.judge.rounds import Alike, Clock, Device, Draw, Mark, Side, Verify, VerifySteps
+from harness.judge.samples import Samples, grouped
 from harness.judge.statistics import FEW_RESAMPLES, median, percentile, spread
 from harness.schema.record import Interval, Timing, TraceWhen
 
@@ -89,9 +87,9 @@ SURE_STEPS = 32
 STEPPED_CALL_S = 1e-3
 """On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by
 some tenths of a millisecond."""
-STEPS_ALONE = 8
-"""So many of the reference once the candidate is gone: on a device no median of its calls beside counts longer than the
-longest of these."""
+STEPS_ALONE, STEPS_ALONE_OF_BASE = 8, 3
+"""So many of the reference once the candidate is gone, so many of the base kind and each other kind once at least: on a
+device no median of its calls beside counts longer than the longest of these that take as long."""
 STEPS_WIDTH, STEPS_SHARE, STEPS_AT_ONCE = 0.05, 0.5, 8
 """There are so many more of these rounds until the interval of what they say is narrower than that share of it, or lies
 above that of the other rounds, or until they took this share of the time for rounds; on a device LAUNCH_PATIENCE times
@@ -125,9 +123,9 @@ QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
-QUICK_STEPS, QUICK_STEP_CALLS = 10, 24
-"""So many rounds of either side whose calls come one by one, of up to so many calls, say whether a short call is faster
-alone, too."""
+QUICK_STEPS, QUICK_STEP_CALLS = (10, 34), 24
+"""So many rounds of either side whose calls come one by one, at least and at most, of up to so many calls, say whether
+a short call is as fast alone, too."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
@@ -218,6 +216,7 @@ def measure(
     plan: Plan,
     tight: bool = False,
     verify: Verify | None = None,
+    verify_steps: VerifySteps | None = None,
     intact: Callable[[Side, Sequence[int]], None] = lambda reference, slots: None,
     alike: Alike = lambda written: None,
     choose: Callable[[int, int], Iterable[int]] = lambda calls, rounds: (),
@@ -243,6 +242,7 @@ def measure(
             draw,
             device,
             verify=verify,
+            verify_steps=verify_steps,
             intact=intact,
             alike=alike,
             choose=choose,
@@ -335,13 +335,21 @@ class _Turns:
         self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def confirm_singles(self) -> None:
-        """More of them where they say less than the rounds."""
+        """More of them where they say less than the rounds, and some of the other kinds of contents: of one that says
+        less there as many as tell.
+        """
         if self.singles is None:
             return
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, self.singles)
         assert timing.single_speedup is not None
         if timing.single_speedup.high < timing.reference_ms / timing.candidate_ms:
             self._singles(self.singles, MORE_SINGLE_CALLS)
+        beside = self._in_rounds()
+        for other in self._others:
+            self._singles_of(other, self.singles, 1)
+        while (less := suspect(self.singles, self._others, beside)) is not None:
+            self._proceed()
+            self._singles_of(less, self.singles, 1)
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, and of short calls on a device, after the others, by rounds that show contents call by
@@ -350,44 +358,70 @@ class _Turns:
         if not self._plan.singles or self.count == 1 or self.singles is not None:
             return
         if self._takes_steps():
-            self._take_steps(*STEPPED_ROUNDS, most_s, most_steps(self.count))
+            self._take_steps(STEPPED_ROUNDS, most_s, most_steps(self.count))
         else:  # no more: what calls are given besides tensors was drawn anew since
             self.singles = (Samples(), Samples())
             self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def take_steps_quickly(self) -> None:
-        """Few of these on a device, where a quick measurement says that the candidate is faster."""
-        if not self._plan.singles or self.count == 1 or self.empty_s or not self._takes_steps():
-            return
-        if timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, None).speedup.value > 1.0:
-            self._take_steps(QUICK_STEPS, QUICK_STEPS, math.inf, most_steps(self.count, quick=True))
+        """Few of these on a device, after a quick measurement."""
+        if self._plan.singles and self.count > 1 and not self.empty_s and self._takes_steps():
+            self._take_steps(QUICK_STEPS, math.inf, most_steps(self.count, quick=True))
 
-    def _take_steps(self, least: int, most: int, most_s: float, most_calls: int) -> None:
+    def _take_steps(self, rounds: tuple[int, int], most_s: float, most_calls: int) -> None:
         self.singles = (Samples(), Samples())
-        started = time.monotonic()
-        both = list(zip((self._candidate, self._reference), self.singles, strict=True))
-        kinds: list[str] = []
-        others = [kind for kind in self._others if kind not in self._plan.untold] or [self._base]
+        started, (least, most), beside = time.monotonic(), rounds, self._in_rounds()
+        others = [kind for kind in self._others if kind not in self._plan.untold]
+        if most_s < math.inf:  # each twice: one round may be what a host made it
+            least = max(least, 4 * len(others))
         self.copies = 0 if self.empty_s else self._copies_of_a_look()
+        in_turn = self._kinds_in_turn(others)
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
-            taken_s = time.monotonic() - started
-            if taken >= least and self.empty_s and taken_s > most_s:
-                return
-            if taken >= least and taken % STEPS_AT_ONCE == 0:
-                told, less = self._steps_tell(self.singles)
-                are_few = less and taken < SURE_STEPS and not self.empty_s
-                if told or (taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0) and not are_few):
+            kind = None
+            if taken >= least:
+                taken_s = time.monotonic() - started
+                if taken_s <= most_s * LAUNCH_PATIENCE:
+                    kind = suspect(self.singles, others, beside)
+                if kind is None and self._steps_suffice(taken, taken_s, most_s):
                     return
             self._proceed()
-            kinds = kinds or self._chance.sample([self._base, self._chance.choice(others)], 2)
-            kind = kinds.pop()
-            self._chance.shuffle(both)
-            for side, samples in both:
-                self._turn_to(side)
-                if self._tight:
-                    self._clock.single(side, None, look=True)  # which asks for the memory anew
-                while len(samples.round_s) == taken:  # each of another number: one is stopped in the other's turn
-                    self._clock.stepped(side, kind, samples, most=most_calls, copies=self.copies)
+            self._step_of_both(kind or next(in_turn), most_calls)
+
+    def _kinds_in_turn(self, others: Sequence[str]) -> Iterator[str]:
+        """The base kind and another in an order that nothing can know; of the others each before one comes again."""
+        while True:
+            for other in self._chance.sample(others, len(others)) or [self._base]:
+                yield from self._chance.sample([self._base, other], 2)
+
+    def _step_of_both(self, kind: str, most_calls: int) -> None:
+        """A round of either side whose calls come one by one, which comes first is drawn."""
+        assert self.singles is not None
+        both = list(zip((self._candidate, self._reference), self.singles, strict=True))
+        self._chance.shuffle(both)
+        for side, samples in both:
+            taken = len(samples.round_s)
+            self._turn_to(side)
+            if self._tight:
+                self._clock.single(side, None, look=True)  # which asks for the memory anew
+            while len(samples.round_s) == taken:  # each of another number: one is stopped in the other's turn
+                self._clock.stepped(side, kind, samples, most=most_calls, copies=self.copies)
+
+    def _steps_suffice(self, taken: int, taken_s: float, most_s: float) -> bool:
+        """Whether so many rounds tell enough, or all that they may in the time that they have taken."""
+        if most_s == math.inf or (self.empty_s and taken_s > most_s):
+            return True
+        if taken % STEPS_AT_ONCE:
+            return False
+        assert self.singles is not None
+        told, less = self._steps_tell(self.singles)
+        are_few = less and taken < SURE_STEPS and not self.empty_s
+        return told or (taken_s > most_s * (LAUNCH_PATIENCE if less else 1.0) and not are_few)
+
+    def _in_rounds(self) -> InRounds:
+        """What the rounds of several calls say."""
+        hand_over_s = self.hand_over_s()
+        timing = timing_of(self.mine, self.theirs, hand_over_s, self.count, None)
+        return in_rounds_of(timing.speedup.value, timing.reference_samples_ms, self.theirs, hand_over_s, self.count)
 
     def _takes_steps(self) -> bool:
         """Whether contents of several calls are shown one by one."""
@@ -425,21 +459,25 @@ class _Turns:
         ABBA: what is verified before a call moves it.
         """
         at_once = SINGLES_AT_ONCE if self._tight else 1
-        both = list(zip((self._candidate, self._reference), singles, strict=True))
         for turn in range(calls // (2 * at_once)):
             are_few = 2 * at_once * turn < LONG_SINGLES
             if not are_few and (
                 min(singles[0].round_s) > LONG_CALL_S or (width and width_of_singles(singles) <= width)
             ):
                 return
-            self._chance.shuffle(both)
-            for side, samples in (*both, *reversed(both)):
-                self._turn_to(side)
-                for _ in range(at_once):
-                    if self._tight:
-                        self._clock.single(side, None, look=True)  # which asks for the memory anew
-                    self._clock.single(side, samples)
+            self._singles_of(self._base, singles, at_once)
             self._clock.require_explained(*singles)
+
+    def _singles_of(self, kind: str, singles: tuple[Samples, Samples], at_once: int) -> None:
+        """Twice so many single calls of either side on contents of a kind."""
+        both = list(zip((self._candidate, self._reference), singles, strict=True))
+        self._chance.shuffle(both)
+        for side, samples in (*both, *reversed(both)):
+            self._turn_to(side)
+            for _ in range(at_once):
+                if self._tight:
+                    self._clock.single(side, None, look=True)  # which asks for the memory anew
+                self._clock.single(side, samples, kind=kind)
 
     def block(self) -> None:
         """Four rounds: one of either side with contents of one kind, and one with those of another.
@@ -596,7 +634,7 @@ def most_steps(count: int, *, quick: bool = False) -> int:
 
 def width_of_singles(singles: tuple[Samples, Samples]) -> float:
     """How wide the interval of the speed-up by single calls is, as a share of it."""
-    _, _, speedup = by_singles(singles, math.inf)  # before there are rounds of several the device's events say
+    _, _, speedup = by_singles(singles, InRounds())  # before there are rounds of several the device's events say
     return _width(speedup)
 
 
@@ -631,7 +669,7 @@ def beside_and_alone(
         beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
         hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
         told = [kind for kind in kinds if kind not in plan.untold]
-        singles = _single_calls_held(clock, reference, (base, *told), measured)
+        singles = _single_calls_held(clock, reference, (base, *told), measured, hand_over_s)
         beside = measured.theirs
         alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
     held = no_longer_than_alone(beside, alone, allowed, count)
@@ -707,8 +745,13 @@ def by_core(beside: Samples, alone: Samples, *, quick: bool = False) -> float:
     """
     if not alone.device_ms:
         return 1.0
-    share = at_most_share(LAUNCH_BOUND_S if quick else LAUNCHING_S, median(alone.device_ms))
+    share = at_most_share(launching_s(quick=quick), median(alone.device_ms))
     return 1.0 + (core_slower(beside, alone) - 1.0) * share
+
+
+def launching_s(*, quick: bool) -> float:
+    """So many seconds of a call a slower core may have made longer."""
+    return LAUNCH_BOUND_S if quick else LAUNCHING_S
 
 
 def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str], *, quick: bool) -> Samples:
@@ -728,7 +771,7 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
 
 
 def _single_calls_held(
-    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured
+    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured, hand_over_s: float
 ) -> tuple[Samples, Samples] | None:
     """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
     they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
@@ -738,24 +781,29 @@ def _single_calls_held(
     singles = measured.singles
     if singles is None or not measured.copies:
         return singles
-    quick = measured.timing.mode == "quick"
-    most, beside_s = most_steps(reference.sets.count, quick=quick), median(singles[1].round_s)
-    of_each = itertools.cycle([kind for other in kinds[1:] or kinds for kind in (kinds[0], other)])
-    in_rounds = measured.timing.reference_ms / measured.timing.candidate_ms
+    timing, count = measured.timing, reference.sets.count
+    quick = timing.mode == "quick"
+    most, beside_s = most_steps(count, quick=quick), median(singles[1].round_s)
+    base, *others = kinds
+    of_each = [*others, *[base] * max(STEPS_ALONE_OF_BASE, STEPS_ALONE - len(others))]
+    said = timing.reference_ms / timing.candidate_ms
+    beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
     allowed = 0.0 if reference.sets.is_staged else SWITCHED
     held, nearest_s = singles, math.inf
     for look in range(1 + MORE_LOOKS):
         if look:
             time.sleep(QUICK_LOOK_AGAIN_S if quick else LOOK_AGAIN_S)
         alone = Samples()
-        for _ in range(STEPS_ALONE):
-            kind = next(of_each)
+        for kind in random.SystemRandom().sample(of_each, len(of_each)):
             clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
         apart_s = abs(median(alone.round_s) - beside_s)
         if apart_s < nearest_s:
-            held, nearest_s = (singles[0], steps_no_longer_than_alone(singles[1], alone, allowed)), apart_s
-        _, _, single = by_singles(held, measured.timing.reference_ms)
-        if median(held[1].round_s) >= beside_s or single.value * (1 + STEPS_SLACK) >= in_rounds:
+            share = at_most_share(launching_s(quick=quick), median(alone.round_s) * 1e3)
+            by_core = 1.0 + (core_slower(singles[1], alone) - 1.0) * share
+            within = steps_no_longer_than_alone(singles[1], alone, allowed=allowed, by_core=by_core)
+            held, nearest_s = (singles[0], within), apart_s
+        _, _, single = by_singles(held, beside)
+        if median(held[1].round_s) >= beside_s or single.value * (1 + STEPS_SLACK) >= beside.speedup:
             break
     return held
 

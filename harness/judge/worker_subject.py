@@ -25,11 +25,13 @@ from harness.judge.output_layouts import OutputLayouts
 from harness.judge.output_memory import OutputMemory
 from harness.judge.output_reader import OutputReader
 from harness.judge.shared_arenas import SharedArenas
+from harness.judge.snapshot import Kept
 from harness.judge.subject import KernelUse, Round, Stepped, Trace, Unsettled
 from harness.judge.worker_conversation import Conversation
 from harness.schema.problem import Precision
 from harness.schema.record import CompileMode
 from harness.transport.configurations import described
+from harness.transport.values import Value
 from harness.transport.worker_messages import (
     Attend,
     Attending,
@@ -65,6 +67,8 @@ class WorkerSubject:
     substitutions: tuple[str, ...] = ()
     cuda_error = 0
     _was_stepped = False
+    _last_described: tuple[Value, ...] = ()
+    _kept_steps: dict[int, list[Kept | None]]
 
     def __init__(
         self,
@@ -235,6 +239,7 @@ class WorkerSubject:
 
     def expect_steps(self, *, seed: int | None) -> None:
         self._opened.unmark()
+        self._kept_steps = {}
         if self._inputs.copied_arena is None:
             seconds, why = self._deadline_of(1)
             self._talk.ask(Steps(seed=seed), Attending, seconds=seconds, why=why)
@@ -270,6 +275,18 @@ class WorkerSubject:
         )
         self._was_stepped = True
         return stepped
+
+    def keep_step(self, call: int) -> None:
+        assert self._done is not None
+        if self._inputs.copied_arena is None:
+            self._kept_steps[call] = self._kept.now_on_host(self._done)
+
+    def step_outputs(self, calls: Sequence[int]) -> list[list[Any]]:
+        if self._layouts.has_plain:  # which is the last call's where it is not a tensor
+            return [[] for _ in calls]
+        kept = [self._steps.seen_of(call) if self._apart else self._kept_steps.get(call, []) for call in calls]
+        last = self._last_described[-1]
+        return [self._reader.in_each_layout(last, each, self._layouts.remembered) for each in kept]
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)
@@ -346,6 +363,7 @@ class WorkerSubject:
         self.substitutions, self.cuda_error = answer.substitutions, answer.cuda_error
         self._inputs.locate()
         self._layouts.learn(calls, answer.outputs, self._done)
+        self._last_described = answer.outputs
         return answer
 
     def release(self, *, poison: bool = False, trim: bool = False) -> None:

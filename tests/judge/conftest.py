@@ -14,7 +14,7 @@ from harness.judge.inputs import InputSets, Staged
 from harness.judge.judge import Finding, judge
 from harness.judge.problem import load_problem
 from harness.judge.subject import Round, Stepped, Trace
-from harness.judge.tensors import leaves
+from harness.judge.tensors import in_each, leaves
 from harness.judge.timing import Plan
 from harness.transport.memory import HostArena, view
 from harness.transport.values import decode, sample_of, with_plain
@@ -90,11 +90,17 @@ class FunctionSubject:
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))
 
-    def expect_steps(self, *, seed: int) -> None:
-        pass
+    def expect_steps(self, *, seed: int | None) -> None:
+        self._kept_steps: dict[int, Any] = {}
 
     def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
         self.round([slot], seed=seed, hold=hold)
+
+    def keep_step(self, call: int) -> None:
+        (self._kept_steps[call],) = in_each(self._outputs, torch.clone)
+
+    def step_outputs(self, calls: Sequence[int]) -> list[list[Any]]:
+        return [[self._kept_steps[call]] for call in calls]
 
     def copies_of_a_look(self) -> int:
         return 0
@@ -187,10 +193,13 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
         by_name: Mapping[str, str] | None = None,
         orders_s: float = 0.0,
         cuda_error: int = 0,
+        singles: bool = False,
+        change: Callable[[FunctionSubject], None] = lambda candidate: None,
     ) -> Finding:
         problem = load_problem("test", source, device=torch.device("cpu"))
         candidate = FunctionSubject(forward if models else lambda seed: forward)
         candidate.cuda_error = cuda_error
+        change(candidate)
         candidate.looked_at = candidate.looked_at if looked_at is None else looked_at
 
         @contextmanager
@@ -203,7 +212,7 @@ def judge_function(bench: Bench) -> Callable[..., Finding]:
             reference if timed else None,
             audit=audit(problem),
             bench=bench,
-            plan=Plan(budget_s=0.2),
+            plan=Plan(budget_s=0.2, singles=singles),
             by_name=by_name,
             orders_s=orders_s,
         )

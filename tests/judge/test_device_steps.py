@@ -153,6 +153,16 @@ def test_contents_come_call_by_call_and_what_is_seen_of_the_last_one_is_its_outp
     assert torch.equal(sampled.values, (stage.last() * 2)[sampled.places])
 
 
+def test_of_each_call_it_is_kept_what_its_output_was_when_it_was_answered():
+    held = torch.zeros(64)
+    stage = Stage(lambda x: torch.mul(x, 2, out=held), like=[held])
+    stage.take()
+    for call in range(6):
+        (kept,) = stage.steps.seen_of(call)
+        sampled = kept.sampled()
+        assert torch.equal(sampled.values, (stage.sets.arguments(call)[0] * 2)[sampled.places])
+
+
 def test_contents_of_later_calls_are_not_there_before_those_before_are_answered():
     stage = Stage(lambda x: x * 2, like=[torch.zeros(64)])
     shown = []

@@ -848,6 +848,22 @@ def test_timed_calls_are_held_one_by_one_only_where_the_last_of_their_kind_was_n
     assert timed < 10 if not alone else timed > alone * verdict.trials
 
 
+@pytest.mark.parametrize("skips", [True, False])
+def test_a_call_that_is_left_out_where_calls_come_one_by_one_is_wrong_though_the_last_one_is_not(judge_function, skips):
+    def change(candidate):
+        step = candidate.step
+
+        def left_out(slot, *, seed, hold=False):
+            step(slot, seed=seed, hold=hold)
+            if skips and not hold:
+                candidate._outputs = [torch.zeros_like(output) for output in candidate._outputs]
+
+        candidate.step = left_out
+
+    verdict = judge_function(RELU, torch.relu, timed=True, singles=True, change=change).verdict
+    assert verdict.kind == ("wrong" if skips else "correct"), verdict
+
+
 @pytest.mark.parametrize("factor", [1.0, 1 + 4e-6], ids=["as written", "within tolerance"])
 def test_the_reference_is_asked_once_about_each_timed_call(judge_function, monkeypatch, factor):
     asked = []

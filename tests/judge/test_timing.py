@@ -19,7 +19,6 @@ from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import (
     HAND_OVER_DRIFT_S,
-    Samples,
     conditions,
     may_be_uneven,
     no_longer_than_alone,
@@ -29,7 +28,8 @@ from harness.judge.round_figures import (
     with_chores,
 )
 from harness.judge.rounds import Side
-from harness.judge.statistics import ratio_by_paired_difference, with_repeatability
+from harness.judge.samples import Samples
+from harness.judge.statistics import ratio_by_relative_differences, with_repeatability
 from harness.judge.subject import Round, Stepped, Unsettled
 from harness.judge.timing import (
     Plan,
@@ -129,6 +129,8 @@ class Recorder:
 
     def look_for(self, calls): ...
 
+    def keep_step(self, call): ...
+
     def outputs(self, calls, *, like=None):
         self.frozen = False
         return [None for _ in calls]
@@ -174,6 +176,7 @@ def run(
     *,
     tight=False,
     verify=None,
+    verify_steps=None,
     watched=False,
     plan=Plan(budget_s=0.0),  # noqa: B008  # frozen
     device_ms=(None, None),
@@ -218,6 +221,7 @@ def run(
                 plan=plan,
                 tight=tight,
                 verify=verify,
+                verify_steps=verify_steps,
                 choose=lambda calls, rounds: (calls - 1,),
                 mark=mark,
                 alike=alike,
@@ -629,24 +633,94 @@ def test_calls_whose_contents_a_device_is_shown_one_by_one_are_what_counts():
     assert not measured.paused
 
 
+OTHERS = ("signed", "wide", "ties", "huge")
+
+
 @pytest.mark.usefixtures("stepping")
-@pytest.mark.parametrize("faster", [True, False])
-def test_a_quick_measurement_that_says_faster_has_calls_come_one_by_one_too(faster):
-    """Of several calls done as one it would state a gain of up to half."""
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("slow", [("huge",), ("huge", "ties", "wide")])
+def test_who_does_calls_at_once_on_some_contents_alone_is_not_faster_there(monkeypatch, quick, slow):
+    """One by one there were two sorts of contents and no kinds: of three slow kinds the others hid all."""
+    now = []
+    real = rounds.Clock.stepped
+
+    def noted(self, side, kind, samples, **named):
+        now[:] = [kind]
+        real(self, side, kind, samples, **named)
+
+    monkeypatch.setattr(rounds.Clock, "stepped", noted)
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.seconds = lambda slots: 2.9e-5 * len(slots)
+        steps_with(candidate, lambda staged, **_: stepped(candidate, staged, 4e-5 if now[0] in slow else 2.9e-5, 2e-4))
+
+    plan = Plan(budget_s=2.0, singles=True, quick=quick)
+    measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5, kinds=OTHERS)
+    assert measured.timing.reference_ms / measured.timing.candidate_ms > 1.3
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.02)
+    assert measured.timing.mode == ("quick" if quick else "full")
+
+
+def test_single_calls_have_every_kind_of_contents():
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 1e-3 * len(slots)
+
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(4, plan=plan, change=change, device_ms=(1.0, 1.0), kinds=OTHERS)
+    assert {kind: measured.singles[0].kinds.count(kind) for kind in OTHERS} == dict.fromkeys(OTHERS, 2)
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_some_calls_before_the_last_are_verified_where_they_come_one_by_one(monkeypatch, on_device):
+    """Half of the calls of a round left out passed every other time, as the last one alone was verified."""
+    verified, counts = [], []
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: on_device))
+    monkeypatch.setattr(Recorder, "copies_of_a_look", lambda self: 1)
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        steps_with(candidate, lambda staged, **_: counts.append(len(staged)) or stepped(candidate, staged, 4e-5, 2e-4))
+        candidate.expect_steps = lambda *, seed: counts.append(0)
+        step = candidate.step
+        candidate.step = lambda *given, **named: counts.append(counts.pop() + 1) or step(*given, **named)
+
+    run(
+        200,
+        plan=Plan(budget_s=0.0, singles=True, own_seeds=True),
+        change=change,
+        device_ms=DEVICE_MS if on_device else (None, None),
+        reference_s=4e-5,
+        verify=lambda subject, written, seed: None,
+        verify_steps=lambda subject, written: verified.append(written),
+    )
+    counts = [count for count in counts if count > 1]
+    assert len(verified) == len(counts) > 10
+    for written, count in zip(verified, counts, strict=True):
+        assert len(written) == min(rounds.VERIFIED_STEPS, count - 1)
+        assert max(written) < count - 1
+        assert len({seed for _, seed in written.values()}) == len(written)
+    assert len({tuple(written) for written in verified}) > len(verified) / 2
+
+
+@pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize(("rounds_s", "speedup"), [(3e-5, 1.0), (4.3e-5, 4 / 4.3)], ids=["faster", "slower"])
+def test_a_quick_measurement_has_calls_come_one_by_one_too(rounds_s, speedup):
+    """Of several calls done as one it would state a gain of up to half, or 0.97 of 0.2."""
     calls = []
 
     def change(candidate, reference):
         step_alike(candidate, reference)
-        candidate.seconds = lambda slots: (3e-5 if faster else 4.3e-5) * len(slots)
+        candidate.seconds = lambda slots: rounds_s * len(slots)
         alike = candidate.steps
         candidate.steps = lambda staged, **named: calls.append(len(staged)) or alike(staged, **named)
 
     plan = Plan(budget_s=60.0, singles=True, quick=True)
     measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
     assert measured.timing.mode == "quick"
-    assert (measured.singles is not None) == faster
-    assert max(calls, default=0) <= timing.QUICK_STEP_CALLS
-    assert measured.timing.speedup.value == pytest.approx(1.0 if faster else 4 / 4.3, rel=0.02)
+    assert len(measured.singles[0].round_s) == timing.QUICK_STEPS[0]
+    assert max(calls) <= timing.QUICK_STEP_CALLS
+    assert measured.timing.speedup.value == pytest.approx(speedup, rel=0.02)
 
 
 @pytest.mark.usefixtures("stepping")
@@ -1074,13 +1148,18 @@ def test_where_nearly_all_of_an_output_is_one_value_calls_do_not_come_one_by_one
     assert measured.singles[0].device_ms
 
 
+def shown_one_by_one(round_s, kinds=None):
+    kinds = kinds or ["nominal"] * len(round_s)
+    return Samples(round_s, nominal=[kind == "nominal" for kind in kinds], kinds=kinds)
+
+
 @pytest.mark.parametrize("rounds", [6, 16])
 def test_of_few_rounds_of_calls_one_by_one_a_false_one_lifts_no_cap(rounds):
     """Half of the calls of one round left out, which passes every other time, made 1.45 of none by quick timing."""
     mine, theirs = (
         Samples([1e-3 + 256 * call_s] * 16, [], [], [True] * 16, ["nominal"] * 16) for call_s in (6.9e-6, 10e-6)
     )
-    singles = Samples([3.1e-5] + [4e-5] * (rounds - 1)), Samples([4e-5] * rounds)
+    singles = shown_one_by_one([3.1e-5] + [4e-5] * (rounds - 1)), shown_one_by_one([4e-5] * rounds)
     told = timing_of(mine, theirs, 1e-3, 256, singles).speedup
     assert told.value == pytest.approx(1.0)
 
@@ -1090,7 +1169,7 @@ def test_what_a_hand_over_may_be_off_by_widens_no_interval_that_calls_one_by_one
     mine, theirs = (
         Samples([3e-3 + 256 * call_s] * 16, [], [], [True] * 16, ["nominal"] * 16) for call_s in (7e-7, 11e-6)
     )
-    singles = Samples([53e-6] * 16), Samples([52e-6] * 16)
+    singles = shown_one_by_one([53e-6] * 16), shown_one_by_one([52e-6] * 16)
     told = timing_of(mine, theirs, 3e-3, 256, singles, unsure_s=5e-4).speedup
     assert told.value == pytest.approx(11 / 12, rel=0.01)
     assert 0.85 < told.low < told.high < 1.05
@@ -1099,9 +1178,9 @@ def test_what_a_hand_over_may_be_off_by_widens_no_interval_that_calls_one_by_one
 def test_what_slows_a_host_for_some_calls_one_by_one_slows_those_beside_them():
     theirs = [4e-5 + (1e-5 if at % 3 else 0.0) for at in range(16)]
     mine = [one - 5e-6 for one in theirs]
-    random.Random(1).shuffle(both := list(zip(mine, theirs, strict=True)))
-    alone_s, told = ratio_by_paired_difference(1e-5, [one for _, one in both], [one for one, _ in both], least=1e-6)
-    assert alone_s == pytest.approx(5e-6)
+    differences = [(one - other) / 1e-5 for one, other in zip(mine, theirs, strict=True)]
+    told = ratio_by_relative_differences(differences, least=0.1)
+    assert told.value == pytest.approx(2.0)
     assert told.high - told.low < 1e-6
 
 
@@ -1113,7 +1192,7 @@ def test_calls_one_by_one_count_however_far_the_rounds_of_a_host_scatter():
 
     mine, theirs = rounds(0.7e-4, 1e-4, 0.4e-4, 0.41e-4, 1e-4), rounds(*[1e-4] * 5)
     assert timing_of(mine, theirs, 0.0, 100, None).speedup.low <= 1.0
-    singles = Samples([0.98e-4] * 16), Samples([1.2e-4] * 16)
+    singles = shown_one_by_one([0.98e-4] * 16), shown_one_by_one([1.2e-4] * 16)
     assert timing_of(mine, theirs, 0.0, 100, singles).speedup.value == pytest.approx(1 / 0.78)
 
 

@@ -1,0 +1,186 @@
+"""One by one: what calls come to that are shown one by one, or have a round each, beside those of rounds of several.
+
+Whatever such a call costs besides, it costs either side: what the candidate takes longer than the reference there, a
+call of it takes longer. A candidate may do the calls of a round in one on some contents alone, so that each kind of
+contents is held against the rounds, and one that says less has more rounds until it says so for sure.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from harness.judge.samples import Samples, grouped, longer_besides
+from harness.judge.statistics import median, ratio_by_difference, ratio_by_relative_differences
+from harness.schema.record import Interval
+
+STEPS_SLACK = 0.03
+"""By so much, beyond the noise of single calls, calls may look better where the contents of all are there at once: else
+what they take one by one is stated. The noise of rounds hides nothing: of two figures that agree the surer one is as
+good."""
+ENOUGH_STEPS = 16
+"""Of so many rounds of calls one by one the upper end of an interval counts: five of them move it, of twice as many a
+third."""
+SORT_STEPS = 5
+"""Of these one sort of contents counts alone, where it is slower for sure, once there were so many of either."""
+KIND_STEPS = 8
+"""So many rounds of calls one by one, or of one call, a kind of contents has that says less than the rounds, and counts
+alone by their interval. Of honest ones that scatter by a tenth from round to round one kind in a hundred does."""
+SHORTEST_CALL_S = 2e-6
+"""Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
+APART, DEVIATIONS = 0.03, 3.0
+"""A call of the reference takes something else on a kind of contents where its rounds say so by this share, and by so
+many times what rounds of a kind scatter by."""
+ALIKE_ALONE = 1.25
+"""Calls alone of any kind that take no more than so many times those of a kind bound what those take: some vary."""
+
+
+@dataclass(frozen=True)
+class InRounds:
+    """What rounds of several calls say: the speed-up, and the milliseconds of a call of the reference, in those that
+    are stated and by kind of contents.
+    """
+
+    speedup: float = math.inf
+    reference_ms: float = math.inf
+    usual_ms: Mapping[str, float] = field(default_factory=dict)
+
+    def usual_of(self, kind: str) -> float:
+        return self.usual_ms.get(kind, self.reference_ms)
+
+
+def usual_by_kind(kinds: Sequence[str], figures: Sequence[float]) -> dict[str, float]:
+    """What a round of each kind comes to: what all do, but for a kind that is apart from all beyond the noise."""
+    by_kind = grouped(kinds, figures)
+    usual = {kind: median(each) for kind, each in by_kind.items()}
+    scatter = [abs(figure - usual[kind]) for kind, figure in zip(kinds, figures, strict=True) if len(by_kind[kind]) > 1]
+    whole, noise = median(figures), median(scatter) if scatter else math.inf
+
+    def is_apart(kind: str) -> bool:
+        least = DEVIATIONS * noise / math.sqrt(len(by_kind[kind]))
+        return abs(usual[kind] - whole) > max(APART * whole, least)
+
+    return {kind: own if is_apart(kind) else whole for kind, own in usual.items()}
+
+
+def by_singles(singles: tuple[Samples, Samples], beside: InRounds) -> tuple[float, float, Interval]:
+    """What a call of the reference and one of the candidate take where it is alone, in ms, and the speed-up by that: of
+    a kind of contents alone where that says less than the rounds for sure.
+
+    Of rounds of one call those of the base kind count, and the device's events say what a call of the reference takes
+    where they span less than its calls in rounds. Of calls shown one by one one sort of contents counts alone, too.
+    """
+    mine, _ = singles
+    if mine.device_ms:
+        whole, usual_ms = _by_rounds_of_one(singles, beside, "")
+        least = [_by_rounds_of_one(singles, beside, kind)[0] for kind in _of_enough(mine)]
+    else:
+        relative, usual_ms = _relative(singles, beside), beside.reference_ms
+        whole = _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine)])
+        of_kinds = ([at for at, kind in enumerate(mine.kinds) if kind == one] for one in _of_enough(mine))
+        least = [_by_steps(relative, rounds, beside) for rounds in of_kinds]
+    less = [one for one in least if one.high * (1 + STEPS_SLACK) < beside.speedup]
+    found = min([whole, *less], key=lambda one: one.value)
+    return usual_ms, usual_ms / found.value, found
+
+
+def suspect(singles: tuple[Samples, Samples], kinds: Sequence[str], beside: InRounds) -> str | None:
+    """The kind of contents of fewer than KIND_STEPS rounds that says less than the rounds so far, of several the one
+    that had the fewest, and of these the one that says least.
+    """
+    mine, _ = singles
+    relative = [] if mine.device_ms else _relative(singles, beside)
+    found: dict[str, tuple[int, float]] = {}
+    for kind in kinds:
+        had = [at for at, one in enumerate(mine.kinds) if one == kind]
+        if not 0 < len(had) < KIND_STEPS:
+            continue
+        if mine.device_ms:
+            said = _by_rounds_of_one(singles, beside, kind)[0].value
+        else:
+            said = _speedup(median([relative[at] for at in had]), beside)
+        if said * (1 + STEPS_SLACK) < beside.speedup:
+            found[kind] = (len(had), said)
+    return min(found, key=lambda kind: found[kind], default=None)
+
+
+def capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int) -> Interval:
+    """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
+    few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do.
+    """
+    if one_by_one:
+        most = single.high if rounds >= ENOUGH_STEPS else single.value
+        return single if most * (1 + STEPS_SLACK) < speedup.value else speedup
+    if single.high >= speedup.low:
+        return speedup
+    cap = single.high
+    return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+
+
+def steps_no_longer_than_alone(
+    beside: Samples, alone: Samples, *, allowed: float = 0.0, by_core: float = 1.0
+) -> Samples:
+    """Rounds of the reference whose calls came one by one beside a candidate, none longer than the longest alone of
+    those that take as long as its kind of contents, and this share of it: what a candidate leaves on the device may
+    slow these apart from all others. A slower core of the host excuses it, `by_core`.
+    """
+    usual = {kind: median(each) for kind, each in grouped(alone.kinds, alone.round_s).items()}
+    longest = max(alone.round_s)
+
+    def most_s(kind: str) -> float:
+        own_s = usual.get(kind, longest)
+        return max(seconds for seconds in alone.round_s if seconds <= own_s * ALIKE_ALONE)
+
+    within = (1 + allowed) * by_core
+    cut = [min(seconds, most_s(kind) * within) for kind, seconds in zip(beside.kinds, beside.round_s, strict=True)]
+    return replace(beside, round_s=cut)
+
+
+def _by_rounds_of_one(singles: tuple[Samples, Samples], beside: InRounds, kind: str) -> tuple[Interval, float]:
+    """The speed-up by rounds of one call of a kind, of the base kind where that is "", and the reference's ms there."""
+    mine, theirs = (_of_kind(samples, kind) for samples in singles)
+    usual_ms = min(beside.usual_of(kind) if kind else beside.reference_ms, median(theirs.device_ms))
+    _, found = ratio_by_difference(usual_ms / 1e3, theirs.round_s, mine.round_s, least=SHORTEST_CALL_S)
+    return found, usual_ms
+
+
+def _of_kind(samples: Samples, kind: str) -> Samples:
+    wanted = [one == kind for one in samples.kinds] if kind else samples.nominal
+    rounds = [at for at, is_wanted in enumerate(wanted) if is_wanted]
+    return samples.at(rounds) if rounds else samples
+
+
+def _of_enough(mine: Samples) -> list[str]:
+    return sorted(kind for kind in set(mine.kinds) if mine.kinds.count(kind) >= KIND_STEPS)
+
+
+def _relative(singles: tuple[Samples, Samples], beside: InRounds) -> list[float]:
+    """By how much longer each call one by one was of the candidate, as a share of what it takes the reference."""
+    mine, theirs = singles
+    more_s = longer_besides(mine, theirs)
+    rounds = zip(mine.kinds, mine.round_s, theirs.round_s, strict=True)
+    return [(own_s + more_s - its_s) * 1e3 / beside.usual_of(kind) for kind, own_s, its_s in rounds]
+
+
+def _speedup(relative: float, beside: InRounds) -> float:
+    return 1.0 / max(1.0 + relative, SHORTEST_CALL_S * 1e3 / beside.reference_ms)
+
+
+def _by_steps(relative: Sequence[float], rounds: Sequence[int], beside: InRounds) -> Interval:
+    least = SHORTEST_CALL_S * 1e3 / beside.reference_ms
+    return ratio_by_relative_differences([relative[at] for at in rounds], least=least)
+
+
+def _sorts(mine: Samples) -> list[Sequence[int]]:
+    """All rounds, and those of either sort of contents where both had some."""
+    nominal = [at for at, is_nominal in enumerate(mine.nominal) if is_nominal]
+    others = [at for at, is_nominal in enumerate(mine.nominal) if not is_nominal]
+    sorts = [nominal, others] if min(len(nominal), len(others)) >= SORT_STEPS else []
+    return [range(len(mine.round_s)), *sorts]
+
+
+def _worse_sort(found: Sequence[Interval]) -> Interval:
+    """What all rounds say, or that of two sorts which says less for sure."""
+    whole, *sorts = found
+    worse = [one for one, other in itertools.permutations(sorts, 2) if one.high < other.low]
+    return next(iter(worse), whole)

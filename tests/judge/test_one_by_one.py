@@ -1,0 +1,97 @@
+"""What calls one by one come to, kind of contents by kind."""
+
+import random
+
+import pytest
+
+from harness.judge import one_by_one
+from harness.judge.one_by_one import InRounds, by_singles, steps_no_longer_than_alone, suspect, usual_by_kind
+from harness.judge.samples import Samples
+
+OTHERS = ("wide", "ties", "huge")
+BESIDE = InRounds(2.0, 0.1)
+SHOWING_S = 3e-5
+
+
+def shown(call_s, rounds, *, noise=0.0, chance=None):
+    """Rounds of one side: of each kind so many, of calls of so many seconds."""
+    chance = chance or random.Random(1)
+    kinds = [kind for kind, count in rounds.items() for _ in range(count)]
+    seconds = [(call_s[kind] + SHOWING_S) * chance.lognormvariate(0, noise) for kind in kinds]
+    return Samples(seconds, nominal=[kind == "nominal" for kind in kinds], kinds=kinds)
+
+
+def every(call_s, **others):
+    return dict.fromkeys(("nominal", *OTHERS), call_s) | others
+
+
+def test_a_kind_that_says_less_counts_alone_once_it_had_enough_rounds():
+    for rounds, speedup in ((one_by_one.KIND_STEPS - 1, 2.0), (one_by_one.KIND_STEPS, 1.0)):
+        each = every(8) | {"huge": rounds}
+        singles = shown(every(0.5e-4, huge=1e-4), each), shown(every(1e-4), each)
+        assert by_singles(singles, BESIDE)[2].value == pytest.approx(speedup, rel=0.01)
+
+
+def test_a_kind_that_rounds_say_no_more_of_does_not():
+    """A candidate that is slower on some contents is stated by its rounds on these."""
+    each = every(8)
+    singles = shown(every(0.5e-4, huge=1e-4), each), shown(every(1e-4), each)
+    assert by_singles(singles, InRounds(1.0, 0.1))[2].value == pytest.approx(2.0, rel=0.01)
+
+
+def test_of_kinds_that_say_less_the_one_with_fewest_rounds_is_asked_next_until_it_had_enough():
+    singles = (
+        shown(every(0.5e-4, huge=1e-4, ties=0.9e-4), every(2) | {"ties": 1}),
+        shown(every(1e-4), every(2) | {"ties": 1}),
+    )
+    assert suspect(singles, OTHERS, BESIDE) == "ties"
+    each = every(2) | {"ties": one_by_one.KIND_STEPS}
+    singles = shown(every(0.5e-4, huge=1e-4, ties=0.9e-4), each), shown(every(1e-4), each)
+    assert suspect(singles, OTHERS, BESIDE) == "huge"
+    assert suspect(singles, ("wide",), BESIDE) is None
+    assert suspect(singles, ("narrow",), BESIDE) is None  # it had none: it is never shown so
+
+
+def test_what_a_call_takes_longer_is_a_share_of_what_it_takes_the_reference_on_its_kind():
+    its_s = every(0.5e-4, nominal=1e-4)
+    mine_s = {kind: seconds / 2 for kind, seconds in its_s.items()}
+    usual = {kind: seconds * 1e3 for kind, seconds in its_s.items()}
+    singles = shown(mine_s, every(8)), shown(its_s, every(8))
+    assert by_singles(singles, InRounds(2.0, 0.075, usual))[2].value == pytest.approx(2.0)
+    assert by_singles(singles, InRounds(2.0, 0.075))[2].value != pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize(("noise", "own"), [(0.01, True), (0.4, False)])
+def test_a_kind_has_a_time_of_its_own_where_its_rounds_set_it_apart(noise, own):
+    chance, kinds = random.Random(3), ["nominal", "ties"] * 6
+    figures = [(0.8 if kind == "ties" else 1.0) * chance.lognormvariate(0, noise) for kind in kinds]
+    usual = usual_by_kind(kinds, figures)
+    assert (usual["ties"] < 0.85 * usual["nominal"]) == own
+    assert own or usual["ties"] == usual["nominal"]
+
+
+def test_single_rounds_of_another_kind_count_where_they_say_less():
+    """Rounds of one call had what get_inputs draws alone: 2 for 0.33 on all other contents."""
+    kinds = ["nominal", "huge"] * one_by_one.KIND_STEPS
+
+    def rounds_of_one(**call_ms):
+        figures = [call_ms[kind] for kind in kinds]
+        return Samples(
+            [ms / 1e3 + 5e-3 for ms in figures], figures, nominal=[kind == "nominal" for kind in kinds], kinds=kinds
+        )
+
+    singles = rounds_of_one(nominal=1.0, huge=6.0), rounds_of_one(nominal=2.0, huge=2.0)
+    usual_ms, alone_ms, found = by_singles(singles, InRounds(2.0, 2.0))
+    assert found.value == pytest.approx(1 / 3, rel=0.01)
+    assert (usual_ms, alone_ms) == pytest.approx((2.0, 6.0), rel=0.01)
+    assert by_singles(singles, InRounds(0.33, 2.0))[2].value == pytest.approx(2.0, rel=0.01)
+
+
+def test_calls_of_the_reference_are_no_longer_than_alone_on_contents_that_take_as_long():
+    alone = shown(every(4e-5, ties=1.2e-4), every(2))
+    beside = shown(every(1.2e-4), every(2))
+    cut = steps_no_longer_than_alone(beside, alone)
+    longest = dict(zip(cut.kinds, cut.round_s, strict=True))
+    assert longest["huge"] == longest["nominal"] == pytest.approx(7e-5)
+    assert longest["ties"] == pytest.approx(1.5e-4)
+    assert max(steps_no_longer_than_alone(beside, alone, by_core=1.1).round_s[:2]) == pytest.approx(7.7e-5)
