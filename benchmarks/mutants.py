@@ -302,7 +302,7 @@ MUTANTS = (
     Mutant("of calls one by one no kind of contents counts alone", "judge/one_by_one.py",
            "found = min([whole, *less], key=lambda one: one.value)", "found = whole", "tests/judge/test_one_by_one.py"),
     Mutant("a kind of contents that says less one by one has no more rounds", "judge/timing.py",
-           "                    kind = suspect(self.singles, others, beside)\n", "                    kind = None\n",
+           "kind = suspect(self.singles, others, beside, by=by)", "kind = None",
            "tests/judge/test_timing.py"),
     Mutant("single calls have the base kind of contents alone", "judge/timing.py",
            "            self._singles_of(other, self.singles, 1)\n", "            pass\n",

@@ -13,8 +13,9 @@ RESAMPLES, FEW_RESAMPLES = 2000, 400
 """For what is stated, and to find out while rounds go on whether they suffice."""
 SAME = 0.01
 """Two times closer than this are called the same: the harness's own repeatability."""
-PERCENTILES = (2.5, 97.5)
-"""The ends of a bootstrap interval: 95% of what is resampled lies between them."""
+PERCENTILES, SURE_PERCENTILES = (2.5, 97.5), (0.5, 99.5)
+"""The ends of a bootstrap interval: 95% of what is resampled lies between them, or 99%, where one of several is picked
+for what it says."""
 
 
 Samples = Sequence[float]
@@ -52,7 +53,14 @@ def longer_on_average_at_least(above: Samples, below: Samples, *, at: float = PE
 
 
 def ratio_by_difference(
-    reference_s: float, reference: Samples, candidate: Samples, *, least: float, at: float = 25, seed: int = 0
+    reference_s: float,
+    reference: Samples,
+    candidate: Samples,
+    *,
+    least: float,
+    at: float = 25,
+    ends: tuple[float, float] = PERCENTILES,
+    seed: int = 0,
 ) -> tuple[float, Interval]:
     """What a candidate takes by its single rounds, and how much less that is than the reference's `reference_s`.
 
@@ -66,10 +74,12 @@ def ratio_by_difference(
     longer = float(np.percentile(candidate, at) - np.percentile(reference, at))
     mine = max(reference_s + longer, least)
     resampled = reference_s / np.maximum(reference_s + of_candidate - of_reference, least)
-    return mine, _interval(reference_s / mine, resampled)
+    return mine, _interval(reference_s / mine, resampled, ends)
 
 
-def ratio_by_relative_differences(differences: Samples, *, least: float, seed: int = 0) -> Interval:
+def ratio_by_relative_differences(
+    differences: Samples, *, least: float, ends: tuple[float, float] = PERCENTILES, seed: int = 0
+) -> Interval:
     """The same by the median of differences of samples that were taken next to each other, the candidate's less the
     reference's, each as a share of what the reference takes; no candidate takes less than the share `least`.
 
@@ -77,7 +87,7 @@ def ratio_by_relative_differences(differences: Samples, *, least: float, seed: i
     """
     (rows,) = _resampled(differences, seed=seed)
     value = 1.0 / max(1.0 + median(differences), least)
-    return _interval(value, 1.0 / np.maximum(1.0 + _medians(rows), least))
+    return _interval(value, 1.0 / np.maximum(1.0 + _medians(rows), least), ends)
 
 
 def _resampled(*samples: Samples, seed: int, resamples: int = RESAMPLES) -> list[_Array]:
@@ -101,8 +111,8 @@ def _medians(rows: _Array) -> _Array:
     return medians
 
 
-def _interval(value: float, resampled: _Array) -> Interval:
-    low, high = np.percentile(resampled, PERCENTILES)
+def _interval(value: float, resampled: _Array, ends: tuple[float, float] = PERCENTILES) -> Interval:
+    low, high = np.percentile(resampled, ends)
     return Interval(value=value, low=min(float(low), value), high=max(float(high), value))
 
 

@@ -123,9 +123,12 @@ QUICK_ROUNDS, QUICK_WIN, QUICK_WIDTH = 4, 1.5, 0.2
 QUICK_BANDS, or around the border of two is narrower than that share of it, as a band is. What would be called faster
 has each kind of contents timed first, or the chance of the first two would decide which kinds count. What is more than
 QUICK_WIN is measured fully, and so is what may be once the time is over, or noise would be what is rewarded."""
-QUICK_STEPS, QUICK_STEP_CALLS = (10, 34), 24
+QUICK_STEPS, FEW_STEPS, QUICK_STEP_CALLS = (10, 34), 4, 24
 """So many rounds of either side whose calls come one by one, at least and at most, of up to so many calls, say whether
-a short call is as fast alone, too."""
+a short call is as fast alone, too. Fewer where a quick measurement calls it no faster than the reference, unless they
+say less by a band."""
+QUICK_STEPS_SLACK = 0.25
+"""By so much less a kind of contents says there that has more of them: bands are told apart."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
@@ -372,20 +375,28 @@ class _Turns:
         self.singles = (Samples(), Samples())
         started, (least, most), beside = time.monotonic(), rounds, self._in_rounds()
         others = [kind for kind in self._others if kind not in self._plan.untold]
-        if most_s < math.inf:  # each twice: one round may be what a host made it
+        is_quick = most_s == math.inf
+        if not is_quick:  # each twice: one round may be what a host made it
             least = max(least, 4 * len(others))
         self.copies = 0 if self.empty_s else self._copies_of_a_look()
         in_turn = self._kinds_in_turn(others)
         while (taken := min(len(samples.round_s) for samples in self.singles)) < most:
             kind = None
-            if taken >= least:
+            if taken >= least or (is_quick and self._few_steps_suffice(beside)):
                 taken_s = time.monotonic() - started
                 if taken_s <= most_s * LAUNCH_PATIENCE:
-                    kind = suspect(self.singles, others, beside)
+                    by = QUICK_STEPS_SLACK if is_quick else STEPS_SLACK
+                    kind = suspect(self.singles, others, beside, by=by)
                 if kind is None and self._steps_suffice(taken, taken_s, most_s):
                     return
             self._proceed()
             self._step_of_both(kind or next(in_turn), most_calls)
+
+    def _few_steps_suffice(self, beside: InRounds) -> bool:
+        """Whether a quick measurement that calls nothing faster has rounds enough that say no less, by a band."""
+        assert self.singles is not None
+        enough = len(self.singles[1].round_s) >= FEW_STEPS and beside.speedup <= 1.0
+        return enough and by_singles(self.singles, beside)[2].value * (1 + QUICK_STEPS_SLACK) >= beside.speedup
 
     def _kinds_in_turn(self, others: Sequence[str]) -> Iterator[str]:
         """The base kind and another in an order that nothing can know; of the others each before one comes again."""

