@@ -13,7 +13,7 @@ from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.kept_outputs import ByAddress
 from harness.judge.opened_memory import OpenedMemory
-from harness.judge.output_layouts import Layout, as_described
+from harness.judge.output_layouts import as_described
 from harness.judge.reading import bytes_of_copy, read_output, read_to_device
 from harness.judge.snapshot import Kept, Source
 from harness.judge.subject import Elsewhere, Opaque
@@ -83,22 +83,10 @@ class OutputReader:
         finally:
             self._copies = {}
 
-    def in_each_layout(self, output: Value, kept: Sequence[Kept | None], layouts: Sequence[Layout]) -> list[Any]:
-        """What was kept of the tensors of an output, in the place of those of another: as if laid out like each of
-        these, the last one first.
-        """
-        place = {id(leaf): index for index, leaf in enumerate(tensors(output))}
-        found = []
-        for layout in reversed([layout for layout in layouts if len(layout) == len(kept) == len(place)]):
-            shown = [
-                one and one.as_laid_out(leaf) if leaf.elements else _nothing(leaf, self._device)
-                for one, leaf in zip(kept, layout, strict=True)
-            ]
-            whole = list(filter(None, shown))
-            if len(whole) == len(shown):
-                in_place = dict(zip(place, map(_shown, whole), strict=True))
-                found.append(self._read(output, partial(_in_place, in_place)))
-        return found
+    def put_together(self, output: Value, kept: Sequence[Kept]) -> Any:
+        """An output like another that was described, of what was kept of each of its tensors, in their order."""
+        shown = {id(leaf): _shown(one, leaf) for leaf, one in zip(tensors(output), kept, strict=True)}
+        return self._read(output, partial(_in_place, shown))
 
     def _read_output(self, output: Value, places: "_Places", kept: ByAddress | None, like: Any) -> Any:
         """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
@@ -203,16 +191,12 @@ class OutputReader:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
 
 
-def _nothing(leaf: TensorValue, device: torch.device) -> Kept:
-    return Kept(Source(0, 0), leaf, torch.empty(0, dtype=torch.uint8, device=device))
-
-
 def _in_place(shown: Mapping[int, Any], leaf: TensorValue) -> Any:
     return shown[id(leaf)]
 
 
-def _shown(kept: Kept) -> Any:
-    return view(kept.data, kept.layout, 0) if kept.places is None else kept.sampled()
+def _shown(kept: Kept, leaf: TensorValue) -> Any:
+    return view(kept.data, leaf, 0) if kept.places is None else kept.sampled()
 
 
 class _Places:

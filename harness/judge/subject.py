@@ -179,10 +179,9 @@ class Subject(Protocol):
     def keep_step(self, call: int) -> None:
         """Keep the output of the call that `step` made last as it is now, while the subject may run."""
 
-    def step_outputs(self, calls: Sequence[int]) -> list[list[Any]]:
-        """Outputs of calls that came one by one before the last one, as far as they were read when each was answered:
-        of each as it is in every way that outputs are known to be laid out, the newest first. Nothing where none was
-        read, or where outputs hold anything besides tensors.
+    def step_outputs(self, calls: Sequence[int]) -> list[Any]:
+        """Outputs of calls that came one by one before the last one, as they were read when each was answered; None for
+        one that was not read. Nothing where outputs hold anything besides tensors, or were laid out in several ways.
 
         Of a round whose last call `outputs` was asked about, and which is as many tensors.
         """

@@ -338,21 +338,24 @@ class _Turns:
         self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def confirm_singles(self) -> None:
-        """More of them where they say less than the rounds, and some of the other kinds of contents: of one that says
-        less there as many as tell.
-        """
+        """More of them where they say less than the rounds, and some of the other kinds of contents."""
         if self.singles is None:
             return
         timing = timing_of(self.mine, self.theirs, self.hand_over_s(), self.count, self.singles)
         assert timing.single_speedup is not None
         if timing.single_speedup.high < timing.reference_ms / timing.candidate_ms:
             self._singles(self.singles, MORE_SINGLE_CALLS)
+        if self._known_s > STEPPED_CALL_S:  # of shorter calls too few rounds of one call tell nothing
+            self._confirm_kinds(self.singles)
+
+    def _confirm_kinds(self, singles: tuple[Samples, Samples]) -> None:
+        """Single calls of the other kinds of contents: of one that says less than the rounds as many as tell."""
         beside = self._in_rounds()
         for other in self._others:
-            self._singles_of(other, self.singles, 1)
-        while (less := suspect(self.singles, self._others, beside)) is not None:
+            self._singles_of(other, singles, 1)
+        while (less := suspect(singles, self._others, beside)) is not None:
             self._proceed()
-            self._singles_of(less, self.singles, 1)
+            self._singles_of(less, singles, 1)
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, and of short calls on a device, after the others, by rounds that show contents call by

@@ -10,7 +10,7 @@ import torch
 
 from harness.judge.comparison import Comparison
 from harness.judge.correctness import Expected
-from harness.judge.failure import SubjectFailed, WrongAnswer
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Given, InputSets
 from harness.judge.oracle import reference_must_run
 from harness.judge.outputs_seen import Form, form_of
@@ -126,39 +126,34 @@ class Verification:
 
     def verify_steps(self, subject: Subject, written: dict[int, tuple[Written, int]]) -> None:
         """Hold calls that came one by one, each under a seed, by what was read of each when it was answered. Raises
-        WrongAnswer where an output is not right in any way that outputs are known to be laid out.
+        WrongAnswer.
         """
         waiting: dict[int, Kept] = {}
-        shown = dict(zip(written, subject.step_outputs(list(written)), strict=True))
-        for call in (call for call, outputs in shown.items() if outputs):
+        shown = dict(zip(written, subject.step_outputs(list(written)), strict=False))
+
+        def expected_of(call: int) -> Expected:
             of, seed = written[call]
             expected = self._expected(0, Given(of.contents, self.sets, of.slot).inputs(), seed)
-            kept = kept_alike(shown[call][0], expected)
+            of.contents.forget()
+            return expected
+
+        def hold(call: int, expected: Expected) -> None:
+            of, seed = written[call]
+            given = Given(of.contents, self.sets, of.slot)
+            question = Question(self.weights.oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
+            self.comparison.hold(shown[call], expected, question)
+            self.comparison.let_go(question)
+
+        for call in (call for call, output in shown.items() if output is not None):
+            expected = expected_of(call)
+            kept = kept_alike(shown[call], expected)
             if kept is None:
-                self._hold_step(shown[call], expected, of, seed)
+                hold(call, expected)
             else:
                 waiting[call] = kept
-            of.contents.forget()
         for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):
             if not is_settled:
-                of, seed = written[call]
-                expected = self._expected(0, Given(of.contents, self.sets, of.slot).inputs(), seed)
-                self._hold_step(shown[call], expected, of, seed)
-                of.contents.forget()
-
-    def _hold_step(self, outputs: Sequence[Any], expected: Expected, of: Written, seed: int) -> None:
-        """Hold one of these, as they are in one layout or another, against what is expected."""
-        given = Given(of.contents, self.sets, of.slot)
-        for place, output in enumerate(outputs, 1):
-            question = Question(self.weights.oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
-            try:
-                self.comparison.hold(output, expected, question)
-                return
-            except WrongAnswer:
-                if place == len(outputs):
-                    raise
-            finally:
-                self.comparison.let_go(question)
+                hold(call, expected_of(call))
 
     def _expected(self, call: int, inputs: list[Any], seed: int) -> Expected:
         """What is expected of a call of a round that ran under a seed. Raises CannotBeTimed for another form."""

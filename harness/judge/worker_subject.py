@@ -281,12 +281,13 @@ class WorkerSubject:
         if self._inputs.copied_arena is None:
             self._kept_steps[call] = self._kept.now_on_host(self._done)
 
-    def step_outputs(self, calls: Sequence[int]) -> list[list[Any]]:
-        if self._layouts.has_plain:  # which is the last call's where it is not a tensor
-            return [[] for _ in calls]
+    def step_outputs(self, calls: Sequence[int]) -> list[Any]:
+        if self._layouts.has_plain or len(self._layouts.remembered) != 1:
+            return []  # nothing tells which numbers the call had, or how its output lay
         kept = [self._steps.seen_of(call) if self._apart else self._kept_steps.get(call, []) for call in calls]
-        last = self._last_described[-1]
-        return [self._reader.in_each_layout(last, each, self._layouts.remembered) for each in kept]
+        last, expected = self._last_described[-1], len(self._layouts.newest)
+        whole = [list(filter(None, each)) for each in kept]
+        return [self._reader.put_together(last, each) if len(each) == expected else None for each in whole]
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)

@@ -662,13 +662,16 @@ def test_who_does_calls_at_once_on_some_contents_alone_is_not_faster_there(monke
     assert measured.timing.mode == ("quick" if quick else "full")
 
 
-def test_single_calls_have_every_kind_of_contents():
+@pytest.mark.parametrize(("call_s", "each"), [(2e-3, 2), (0.9e-3, 0)])
+def test_single_calls_have_every_kind_of_contents_where_few_tell(call_s, each):
     def change(candidate, reference):
-        candidate.seconds = lambda slots: 1e-3 * len(slots)
+        for side in (candidate, reference):
+            side.seconds = lambda slots: call_s * len(slots)
+            side.call_device_ms = call_s * 1e3
 
     plan = Plan(budget_s=0.0, singles=True)
     measured, _ = run(4, plan=plan, change=change, device_ms=(1.0, 1.0), kinds=OTHERS)
-    assert {kind: measured.singles[0].kinds.count(kind) for kind in OTHERS} == dict.fromkeys(OTHERS, 2)
+    assert {kind: measured.singles[0].kinds.count(kind) for kind in OTHERS} == dict.fromkeys(OTHERS, each)
 
 
 @pytest.mark.parametrize("on_device", [True, False])
