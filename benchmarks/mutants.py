@@ -305,7 +305,7 @@ MUTANTS = (
            "kind = suspect(self.singles, others, beside, by=by)", "kind = None",
            "tests/judge/test_timing.py"),
     Mutant("single calls have the base kind of contents alone", "judge/timing.py",
-           "            self._singles_of(other, singles, 1)\n", "            pass\n",
+           "            self._singles_of(other, singles, at_once)\n", "            pass\n",
            "tests/judge/test_timing.py"),
     Mutant("what calls one by one differ by is a share of what others take", "judge/one_by_one.py",
            "return self.usual_ms.get(kind, self.reference_ms)", "return self.reference_ms",

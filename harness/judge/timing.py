@@ -350,12 +350,12 @@ class _Turns:
 
     def _confirm_kinds(self, singles: tuple[Samples, Samples]) -> None:
         """Single calls of the other kinds of contents: of one that says less than the rounds as many as tell."""
-        beside = self._in_rounds()
+        beside, at_once = self._in_rounds(), SINGLES_AT_ONCE // 2 if self._tight else 1
         for other in self._others:
-            self._singles_of(other, singles, 1)
+            self._singles_of(other, singles, at_once)
         while (less := suspect(singles, self._others, beside)) is not None:
             self._proceed()
-            self._singles_of(less, singles, 1)
+            self._singles_of(less, singles, at_once)
 
     def take_steps(self, most_s: float) -> None:
         """The same on a host, and of short calls on a device, after the others, by rounds that show contents call by
