@@ -215,8 +215,8 @@ class MadeUpClock:
         counts = samples is not None and not look
         self._world.round(side is self._candidate, kind, self._world.case.calls, samples, counts=counts)
 
-    def single(self, side: Any, samples: Any, *, kind: str, look: bool = False) -> None:
-        self._world.round(side is self._candidate, kind, 1, samples, counts=False)
+    def single(self, side: Any, samples: Any, *, kind: str | None = None, look: bool = False) -> None:
+        self._world.round(side is self._candidate, kind or self._base, 1, samples, counts=False)
 
     def split_round(self, side: Any) -> None:
         self._world.round(True, self._base, self._world.case.calls, None, counts=False)

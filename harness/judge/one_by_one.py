@@ -55,6 +55,11 @@ class InRounds:
     def usual_of(self, kind: str) -> float:
         return self.usual_ms.get(kind, self.reference_ms)
 
+    @property
+    def least(self) -> float:
+        """No call takes less than this share of the reference's."""
+        return SHORTEST_CALL_S * 1e3 / self.reference_ms
+
 
 def usual_by_kind(kinds: Sequence[str], figures: Sequence[float]) -> dict[str, float]:
     """What a round of each kind comes to: what all do, but for a kind that is apart from all beyond the noise."""
@@ -174,14 +179,13 @@ def _relative(singles: tuple[Samples, Samples], beside: InRounds) -> list[float]
 
 
 def _speedup(relative: float, beside: InRounds) -> float:
-    return 1.0 / max(1.0 + relative, SHORTEST_CALL_S * 1e3 / beside.reference_ms)
+    return 1.0 / max(1.0 + relative, beside.least)
 
 
 def _by_steps(
     relative: Sequence[float], rounds: Sequence[int], beside: InRounds, ends: tuple[float, float] = PERCENTILES
 ) -> Interval:
-    least = SHORTEST_CALL_S * 1e3 / beside.reference_ms
-    return ratio_by_relative_differences([relative[at] for at in rounds], least=least, ends=ends)
+    return ratio_by_relative_differences([relative[at] for at in rounds], least=beside.least, ends=ends)
 
 
 def _sorts(mine: Samples) -> list[Sequence[int]]:

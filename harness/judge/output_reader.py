@@ -1,8 +1,7 @@
 """Output reader: outputs as a worker describes them, read where they lie or as they were kept."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -86,7 +85,7 @@ class OutputReader:
     def put_together(self, output: Value, kept: Sequence[Kept]) -> Any:
         """An output like another that was described, of what was kept of each of its tensors, in their order."""
         shown = {id(leaf): _shown(one, leaf) for leaf, one in zip(tensors(output), kept, strict=True)}
-        return self._read(output, partial(_in_place, shown))
+        return self._read(output, lambda leaf: shown[id(leaf)])
 
     def _read_output(self, output: Value, places: "_Places", kept: ByAddress | None, like: Any) -> Any:
         """The output as the judge sees it: as it was kept, where there was a snapshot, else as it is now.
@@ -147,7 +146,7 @@ class OutputReader:
             if not found.unchanged():
                 raise SubjectFailed("protocol", "an output was written to after the clock had stopped")
             return self._read_now(leaf, size, source, entry)
-        return view(found.data, leaf, 0) if found.places is None else found.sampled()
+        return _shown(found, leaf)
 
     def _read_now(self, leaf: TensorValue, size: int, source: Source | None, entry: DeviceHandle | None) -> Any:
         if source is not None:
@@ -191,11 +190,8 @@ class OutputReader:
             raise ValueError(f"an output at an address that is not mapped: {error.strerror}") from error
 
 
-def _in_place(shown: Mapping[int, Any], leaf: TensorValue) -> Any:
-    return shown[id(leaf)]
-
-
 def _shown(kept: Kept, leaf: TensorValue) -> Any:
+    """What was kept of a tensor that is laid out so: all of it, or the elements that were picked out."""
     return view(kept.data, leaf, 0) if kept.places is None else kept.sampled()
 
 

@@ -11,7 +11,6 @@ then overwritten.
 
 import math
 import random
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -28,7 +27,6 @@ from harness.judge.statistics import median, percentile
 from harness.judge.subject import Stepped, Subject, Unsettled
 from harness.judge.together import Together
 
-SEED_BYTES = 32
 EMPTY_ROUNDS = 8
 """So many empty rounds tell what one costs, where nothing else does."""
 SPUN_ROUNDS = 6
@@ -245,9 +243,10 @@ class Clock:
         `calls` is drawn, and drawn anew for one that is repeated, where it is not said.
 
         What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
-        without the last. That one is held and verified; how many `calls` there are, of at most `most`, the side does
-        not know before. So contents of the most are written: how long a side was stopped would else tell. Of a single
-        call nothing is taken down: it is there because the first of several could else never be the last.
+        without the last. That one is held and verified, and some before it by what was read when they were answered;
+        how many `calls` there are, of at most `most`, the side does not know before. So contents of the most are
+        written: how long a side was stopped would else tell. Of a single call nothing is taken down: it is there
+        because the first of several could else never be the last.
 
         On a host counts as work besides what it takes until the first is done, too, beyond a usual one, and all of it
         for each call that it can have been done for: half of the most, because less moves no median.
@@ -290,11 +289,8 @@ class Clock:
             self._alike({0: written[len(stepped.call_s) - 1]})
             raise LaidOutAnew("named another number of outputs than it had described before")
         seeds = own_seeds or [seed] * count
-        settled = (
-            self._verified_steps(side, written, seeds, self._some_steps(count))
-            if stepped.settled
-            else (self._verified(side, {0: written[-1]}, seeds[-1]) if self._verify else True)
-        )
+        some = self._some_steps(count) if stepped.settled else []
+        settled = self._verified_steps(side, written, seeds, some)
         if not stepped.settled:
             subject.survey([0])
         self._let_go(side)
@@ -466,7 +462,7 @@ class Clock:
         hundreds.
         """
         order = list(range(side.sets.count))
-        random.Random(secrets.token_bytes(SEED_BYTES)).shuffle(order)
+        random.Random(self._chance.getrandbits(256)).shuffle(order)
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:

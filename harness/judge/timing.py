@@ -80,9 +80,10 @@ SINGLES_WIDTH = 0.08
 SINGLES_AT_ONCE = 8
 STEPPED_ROUNDS, STEPS = (16, 64), 48
 """On a host calls are told apart by showing contents call by call: in so many rounds of a side, at least and at most,
-of up to so many calls. Only the last is held and verified, and nothing knows before which that is, be it the first: one
-that leaves out half of its calls in a third of SURE_STEPS rounds, without which no interval moves, passes in less than
-1% of all cases, and in five of 16 in 3%: on a device, where they say less than the others, there are as many."""
+of up to so many calls. The last is held and verified, and nothing knows before which that is, be it the first. Where
+what others were read of cannot be verified as well (`rounds.VERIFIED_STEPS`) one that leaves out half of its calls in a
+third of SURE_STEPS rounds, without which no interval moves, passes in less than 1% of all cases, and in five of 16 in
+3%: on a device, where they say less than the others, there are as many."""
 SURE_STEPS = 32
 STEPPED_CALL_S = 1e-3
 """On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by

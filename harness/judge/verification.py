@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,45 +115,43 @@ class Verification:
             of.contents.forget()
             return kept
 
-        waiting: dict[int, Kept] = {}
-        for call in calls:  # where the last of a kind was not settled others are not either, as a rule
-            kept = hold(call, alone=written[call].kind not in self.comparison.settles)
-            if kept is not None:
-                waiting[call] = kept
-        for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):
-            if not is_settled:
-                hold(call, alone=True)
+        self._hold_each({call: of.kind for call, of in written.items()}, hold)
 
     def verify_steps(self, subject: Subject, written: dict[int, tuple[Written, int]]) -> None:
         """Hold calls that came one by one, each under a seed, by what was read of each when it was answered. Raises
         WrongAnswer.
         """
-        waiting: dict[int, Kept] = {}
-        shown = dict(zip(written, subject.step_outputs(list(written)), strict=False))
+        outputs = dict(zip(written, subject.step_outputs(list(written)), strict=False))
+        read = {call: output for call, output in outputs.items() if output is not None}
+        oracle = self.weights.oracle
 
-        def expected_of(call: int) -> Expected:
-            of, seed = written[call]
-            expected = self._expected(0, Given(of.contents, self.sets, of.slot).inputs(), seed)
-            of.contents.forget()
-            return expected
-
-        def hold(call: int, expected: Expected) -> None:
+        def hold(call: int, *, alone: bool) -> Kept | None:
             of, seed = written[call]
             given = Given(of.contents, self.sets, of.slot)
-            question = Question(self.weights.oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
-            self.comparison.hold(shown[call], expected, question)
-            self.comparison.let_go(question)
-
-        for call in (call for call, output in shown.items() if output is not None):
-            expected = expected_of(call)
-            kept = kept_alike(shown[call], expected)
+            expected = self._expected(0, given.inputs(), seed)
+            of.contents.forget()
+            kept = None if alone or oracle.changes_inputs else kept_alike(read[call], expected)
             if kept is None:
-                hold(call, expected)
-            else:
+                question = Question(oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
+                self.comparison.hold(read[call], expected, question)
+                self.comparison.let_go(question)
+            return kept
+
+        self._hold_each({call: written[call][0].kind for call in read}, hold)
+
+    def _hold_each(self, kinds: Mapping[int, str], hold: Callable[..., Kept | None]) -> None:
+        """Hold calls, each on contents of a kind: those that may be settled together are, and others alone.
+
+        `hold(call, alone=...)` holds a call, and says what settling it takes where it did not.
+        """
+        waiting: dict[int, Kept] = {}
+        for call, kind in kinds.items():  # where the last of a kind was not settled others are not either, as a rule
+            kept = hold(call, alone=kind not in self.comparison.settles)
+            if kept is not None:
                 waiting[call] = kept
         for call, is_settled in zip(waiting, self.comparison.settle(list(waiting.values())), strict=True):
             if not is_settled:
-                hold(call, expected_of(call))
+                hold(call, alone=True)
 
     def _expected(self, call: int, inputs: list[Any], seed: int) -> Expected:
         """What is expected of a call of a round that ran under a seed. Raises CannotBeTimed for another form."""
