@@ -189,16 +189,26 @@ class DeviceSteps:
         if self._lost:
             raise Unsettled
         found: ByAddress = {}
-        for address, kept in zip(named, self.seen_of(-1), strict=True):
+        for address, kept in zip(named, self._newest_of(-1), strict=True):
             if kept is None:
                 raise Unsettled
             found.setdefault(address, []).append(kept)
         return found
 
-    def seen_of(self, call: int) -> list[Kept | None]:
-        """What was read of each tensor of a call's output once it was answered, as if it were laid out as the newest;
-        None where that tells of no element. Of rounds of which all could be read.
+    def seen_of(self, call: int) -> list[list[Kept]]:
+        """What was read of the tensors of a call's output once it was answered, in each way in which that can be read
+        in which outputs were described. Of rounds of which all could be read.
         """
+        newest, found = self._newest_of(call), []
+        for layout in self._layouts.alike(len(newest)):
+            fitting = (one and one.as_laid_out(leaf) for one, leaf in zip(newest, layout, strict=True))
+            kept = [one for one in fitting if one is not None]
+            if len(kept) == len(newest):
+                found.append(kept)
+        return found
+
+    def _newest_of(self, call: int) -> list[Kept | None]:
+        """As if it were laid out as the newest; None where that tells of no element."""
         seen = self._seen[call]
         return [self._kept_of(seen, index, leaf) for index, leaf in enumerate(self._layouts.newest)]
 

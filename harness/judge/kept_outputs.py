@@ -104,17 +104,23 @@ class KeptOutputs:
                     self._kept[call].setdefault(address, []).append(kept)
         self._require_memory_of_its_own()
 
-    def now_on_host(self, done: Done) -> list[Kept | None]:
-        """What each tensor of the one call's output is now; nothing where they are not as many as were described last.
-
-        Large ones in part: others wait for it.
+    def now_on_host(self, done: Done) -> list[list[Kept]]:
+        """What the tensors of the one call's output are now, in each way in which that can be read in which outputs
+        were described. Large ones in part: others wait for it.
         """
-        newest = self._layouts.newest
-        whole = sum(map(bytes_of_copy, newest)) <= _STEP_BYTES
-        if len(done.addresses[0]) != len(newest):
-            return []
-        named = zip(done.addresses[0], newest, strict=True)
-        return [self._keep(address, leaf, whole=whole, wanted=None) for address, leaf in named]
+        named, found = done.addresses[0], []
+        for layout in self._layouts.alike(len(named)):
+            whole = sum(map(bytes_of_copy, layout)) <= _STEP_BYTES
+            kept = [self._now(address, leaf, whole=whole) for address, leaf in zip(named, layout, strict=True)]
+            read = [one for one in kept if one is not None]
+            if len(read) == len(kept):
+                found.append(read)
+        return found
+
+    def _now(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
+        if not leaf.elements:
+            return Kept(Source(self._talk.pid, address), leaf, torch.empty(0, dtype=torch.uint8))
+        return self._keep(address, leaf, whole=whole, wanted=None)
 
     def of(self, call: int) -> ByAddress | None:
         """What was kept of a call; None where nothing was to be."""
@@ -147,7 +153,7 @@ class KeptOutputs:
             for address, kept in gathered.of(call).items():
                 found.setdefault(address, []).extend(kept)
         named = done.addresses[call]
-        alike = [layout for layout in self._layouts.remembered if len(layout) == len(named)]
+        alike = self._layouts.alike(len(named))
         for index, address in enumerate(named):
             if address not in found and (not alike or any(layout[index].elements for layout in alike)):
                 raise Unsettled

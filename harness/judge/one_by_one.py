@@ -82,8 +82,8 @@ def by_singles(singles: tuple[Samples, Samples], beside: InRounds) -> tuple[floa
     Of rounds of one call those of the base kind count, and the device's events say what a call of the reference takes
     where they span less than its calls in rounds. Of calls shown one by one one sort of contents counts alone, too.
     """
-    mine, _ = singles
-    if mine.device_ms:
+    mine, theirs = singles
+    if theirs.device_ms:  # whatever a candidate says of its own
         whole, usual_ms = _by_rounds_of_one(singles, beside, "")
         least = [_by_rounds_of_one(singles, beside, kind, SURE_PERCENTILES)[0] for kind in _of_enough(mine)]
     else:
@@ -91,9 +91,15 @@ def by_singles(singles: tuple[Samples, Samples], beside: InRounds) -> tuple[floa
         whole = _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine)])
         of_kinds = ([at for at, kind in enumerate(mine.kinds) if kind == one] for one in _of_enough(mine))
         least = [_by_steps(relative, rounds, beside, SURE_PERCENTILES) for rounds in of_kinds]
-    less = [one for one in least if one.high * (1 + STEPS_SLACK) < beside.speedup]
-    found = min([whole, *less], key=lambda one: one.value)
+    less = [one for one in least if _is_less(one, beside)]
+    hides_none = len(mine.round_s) < ENOUGH_STEPS or _is_less(whole, beside)  # whose upper end would leave it open
+    found = min([whole, *less] if hides_none or not less else less, key=lambda one: one.value)
     return usual_ms, usual_ms / found.value, found
+
+
+def _is_less(said: Interval, beside: InRounds) -> bool:
+    """Whether an interval is less than what the rounds say for sure."""
+    return said.high * (1 + STEPS_SLACK) < beside.speedup
 
 
 def suspect(
@@ -102,14 +108,14 @@ def suspect(
     """The kind of contents of fewer than KIND_STEPS rounds that says less than the rounds so far, by this share, of
     several the one that had the fewest, and of these the one that says least.
     """
-    mine, _ = singles
-    relative = [] if mine.device_ms else _relative(singles, beside)
+    mine, theirs = singles
+    relative = [] if theirs.device_ms else _relative(singles, beside)
     found: dict[str, tuple[int, float]] = {}
     for kind in kinds:
         had = [at for at, one in enumerate(mine.kinds) if one == kind]
         if not 0 < len(had) < KIND_STEPS:
             continue
-        if mine.device_ms:
+        if theirs.device_ms:
             said = _by_rounds_of_one(singles, beside, kind)[0].value
         else:
             said = _speedup(median([relative[at] for at in had]), beside)

@@ -9,7 +9,7 @@ from harness.transport.values import TensorValue, Value, digest_of_plain, tensor
 from harness.transport.worker_messages import Done
 
 _MOST_ELEMENTS = 1 << 44  # an expanded tensor has more elements than memory; indices of them must not overflow
-_MOST_LAYOUTS = 4
+MOST_LAYOUTS = 4
 """In so many ways a candidate may lay out its outputs from call to call on a device; each is read for every call."""
 MOST_PARTS = 1 << 16
 """Outputs of a round that are more parts than this, by what lies between their elements, are overwritten with all that
@@ -35,6 +35,10 @@ class OutputLayouts:
     def remembered(self) -> list[Layout]:
         """The newest, the largest, and some others."""
         return list(self._layouts.values())
+
+    def alike(self, tensors: int) -> list[Layout]:
+        """Those remembered of so many tensors."""
+        return [layout for layout in self._layouts.values() if len(layout) == tensors]
 
     @property
     def parts(self) -> Mapping[tuple[int, ...], Lie]:
@@ -84,7 +88,7 @@ class OutputLayouts:
         self.newest = layout
         self._layouts.pop(form, None)
         self._layouts[form] = layout
-        if len(self._layouts) > _MOST_LAYOUTS:
+        if len(self._layouts) > MOST_LAYOUTS:
             older = list(self._layouts)[:-1]
             del self._layouts[min(older, key=lambda one: sum(leaf.elements for leaf in self._layouts[one]))]
 
@@ -93,7 +97,7 @@ class OutputLayouts:
         self._parts.pop(extents, None)
         if lie != tuple(((0, size),) if size else () for size in extents):
             self._parts[extents] = lie
-            while len(self._parts) > _MOST_LAYOUTS:
+            while len(self._parts) > MOST_LAYOUTS:
                 del self._parts[next(iter(self._parts))]
 
 
@@ -107,7 +111,14 @@ def as_described() -> Iterator[None]:
 
 
 def _form(layout: Layout) -> tuple[object, ...]:
-    return tuple((leaf.dtype, leaf.shape, leaf.strides) for leaf in layout)
+    """What tells layouts apart: strides of dimensions of one element lead nowhere."""
+    return tuple((leaf.dtype, leaf.shape, _strides_of(leaf)) for leaf in layout)
+
+
+def _strides_of(leaf: TensorValue) -> tuple[int, ...]:
+    if len(leaf.shape) != len(leaf.strides):  # which cannot be, and is told later
+        return tuple(leaf.strides)
+    return tuple(0 if size == 1 else stride for size, stride in zip(leaf.shape, leaf.strides, strict=True))
 
 
 def _extents(layout: Layout) -> tuple[int, ...]:

@@ -83,8 +83,10 @@ class OutputReader:
             self._copies = {}
 
     def put_together(self, output: Value, kept: Sequence[Kept]) -> Any:
-        """An output like another that was described, of what was kept of each of its tensors, in their order."""
-        shown = {id(leaf): _shown(one, leaf) for leaf, one in zip(tensors(output), kept, strict=True)}
+        """An output like another that was described, of what was kept of each of its tensors, in their order, and laid
+        out as that was.
+        """
+        shown = {id(leaf): _shown(one, one.layout) for leaf, one in zip(tensors(output), kept, strict=True)}
         return self._read(output, lambda leaf: shown[id(leaf)])
 
     def _read_output(self, output: Value, places: "_Places", kept: ByAddress | None, like: Any) -> Any:

@@ -79,7 +79,7 @@ def _uneven_by_kind(mine: Samples, theirs: Samples) -> float:
     on_average_s = fmean(above) - fmean(usual)
     if on_average_s <= ASIDE * median(mine.round_s):
         return 0.0
-    if on_average_s > (MOST_UNSEEN if mine.device_ms else MOST_UNSEEN_ON_HOST) * median(mine.round_s):
+    if on_average_s > (MOST_UNSEEN if theirs.device_ms else MOST_UNSEEN_ON_HOST) * median(mine.round_s):
         return on_average_s
     at_least_s = longer_on_average_at_least(above, usual, at=UNEVEN_AT)
     return on_average_s if at_least_s > ASIDE * median(mine.round_s) else 0.0
@@ -203,7 +203,7 @@ def timing_of(
     if singles is not None:
         beside = in_rounds_of(speedup.value, theirs_ms, theirs, hand_over_s, count, slowed=slowed)
         usual_ms, alone_ms, single = by_singles(singles, beside)
-        speedup = capped(speedup, single, one_by_one=not singles[0].device_ms, rounds=len(singles[0].round_s))
+        speedup = capped(speedup, single, one_by_one=not singles[1].device_ms, rounds=len(singles[0].round_s))
         stated_ms = alone_ms if speedup is single else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(

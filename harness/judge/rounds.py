@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from harness.backends.reading import Reading
 from harness.judge.failure import LaidOutAnew, SubjectFailed
@@ -57,7 +57,8 @@ MOST_BETWEEN_S, COPIED_TIMES, SLOWED_TIMES = 40.0, 4.0, 4.0
 """Once the rounds of a measurement on a device lay so far apart nothing is timed: what a candidate left running
 there slows all that the judge does between them. Usual are some 4 ms each, hundreds of them. Where memory is copied it
 may be so many times that: a round of 4 GiB takes 0.6 s of copies. What it leaves may slow the reference's rounds
-instead: of these counts what is more than so many times what its calls take where there is no candidate."""
+instead, or how contents are drawn: of these counts what is more than so many times what its calls take where there is
+no candidate, and what drawing has taken at least."""
 SLOW_SINGLES_S = 5.0
 """Single calls of a candidate that take so long together, and PAUSED_TIMES as long as the reference's and as its calls
 in rounds, have failed: it waits for what it left running, say."""
@@ -112,8 +113,20 @@ Alike = Callable[[dict[int, Written]], None]
 """Raises where the reference lays out its outputs of one of these calls otherwise than it did before."""
 Verify = Callable[[Subject, dict[int, Written], int], None]
 """Raises where the outputs of these calls of the subject's last round, run under that seed, are not right."""
-VerifySteps = Callable[[Subject, dict[int, tuple[Written, int]]], None]
-"""Raises where the outputs of these calls that came one by one, each under a seed, were not right once answered."""
+
+
+class Alone(NamedTuple):
+    """A call that came alone: what it was given, its seed, and its output when it was answered, in every way in which
+    that can be read (`Subject.step_outputs`).
+    """
+
+    written: Written
+    seed: int
+    outputs: Sequence[Any]
+
+
+VerifySteps = Callable[[Sequence[Alone]], None]
+"""Raises where the outputs of these calls were not right, Unsettled where nothing tells."""
 
 
 class Clock:
@@ -144,7 +157,8 @@ class Clock:
         self._reference_s, self._own_seeds = reference_s, own_seeds
         self._chance = random.SystemRandom()
         self._unsettled = self._unseen = 0
-        self._began = math.inf
+        self._began, self._drawn_s = math.inf, math.inf
+        self.verifying_s = 0.0
         self._in_rounds_s = 0.0
         self._singles_s: list[float] = []
         self._calls_s: dict[int, list[float]] = {}
@@ -317,12 +331,26 @@ class Clock:
         """`_verified` of the last of calls that came one by one, and of some before it."""
         if not self._verify:
             return True
-        if not self._verified(side, {0: written[-1]}, seeds[-1]):
-            return False
-        if self._verify_steps is not None and side is self._candidate and some:
-            with self._asking_the_reference(len(some)):
-                self._verify_steps(side.subject, {call: (written[call], seeds[call]) for call in some})
+        with self._verifying():
+            before: list[Alone] = []
+            if self._verify_steps is not None and side is self._candidate:  # while memory is there to read them in
+                outputs = side.subject.step_outputs(some)
+                before = [Alone(written[call], seeds[call], ways) for call, ways in outputs.items()]
+            if not self._verified(side, {0: written[-1]}, seeds[-1]):
+                return False
+            try:
+                if self._verify_steps is not None and before:
+                    with self._asking_the_reference(len(before)):
+                        self._verify_steps(before)
+            except Unsettled:
+                return self._unsettled_round()
         return True
+
+    @contextmanager
+    def _verifying(self) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self.verifying_s += time.monotonic() - started
 
     def _took_one_by_one(self, side: Side, stepped: Stepped) -> None:
         """Raise SubjectFailed where the candidate's calls one by one take what neither the reference's nor its calls in
@@ -394,7 +422,8 @@ class Clock:
             seconds.append(answered - begins)
             begins = answered
             if call in some:
-                side.subject.keep_step(call)
+                with self._verifying():
+                    side.subject.keep_step(call)
                 begins = time.monotonic()
         return first_s, seconds
 
@@ -466,6 +495,15 @@ class Clock:
         return order
 
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        started = time.monotonic()
+        written = self._draw_and_write(side, order, kind)
+        if order:
+            seconds = time.monotonic() - started
+            self._drawn_s = min(self._drawn_s, seconds / len(order))
+            self._in_rounds_s += min(seconds, SLOWED_TIMES * self._drawn_s * len(order))
+        return written
+
+    def _draw_and_write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
         drawn = self._draw(kind, len(order))
         if isinstance(drawn, Together):
             slots = sorted(order)  # one is drawn like another, and all slots in their order are one copy

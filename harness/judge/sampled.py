@@ -1,5 +1,6 @@
 """Sampled outputs: a comparison at the places that were kept of a large output."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,13 +8,31 @@ import torch
 
 from harness.judge.correctness import Agreement, Disagreement, Expected, compare
 from harness.judge.subject import Sampled
-from harness.judge.tensors import at_places, overlap, same
+from harness.judge.tensors import at_places, leaves, overlap, same
 from harness.schema.record import ToleranceName
+
+NEAR = 0.01
+"""So near elements tell one way to read an output from another."""
 
 
 def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> Agreement | Disagreement:
     """Hold an output against what is expected of it (`correctness.compare`), at the places that were kept."""
     return compare(*at_kept_places(output, expected), tolerance)
+
+
+def nearest(outputs: Sequence[Any], expected: Expected) -> Any:
+    """Of several ways to read an output the one in which most elements are near what the reference as written says."""
+    return max(outputs, key=lambda output: _near(*kept_of(output, expected.like))) if len(outputs) > 1 else outputs[0]
+
+
+def _near(output: Any, like: Any) -> int:
+    """How many elements agree to NEAR, of tensors of equal shapes."""
+    pairs = zip(leaves(output), leaves(like), strict=False)
+    return sum(
+        int(torch.isclose(got.to(want.device), want, rtol=NEAR, atol=NEAR, equal_nan=True).sum())
+        for got, want in pairs
+        if got.shape == want.shape and got.dtype == want.dtype and not got.is_meta
+    )
 
 
 def is_as_written(output: Any, expected: Expected) -> bool:

@@ -177,13 +177,14 @@ class Subject(Protocol):
         """
 
     def keep_step(self, call: int) -> None:
-        """Keep the output of the call that `step` made last as it is now, while the subject may run."""
+        """Keep the output of the call that `step` made last as it is now. The subject is stopped meanwhile."""
 
-    def step_outputs(self, calls: Sequence[int]) -> list[Any]:
-        """Outputs of calls that came one by one before the last one, as they were read when each was answered; None for
-        one that was not read. Nothing where outputs hold anything besides tensors, or were laid out in several ways.
+    def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
+        """Outputs of these calls, which came one by one before the last one, as they were read when each was answered:
+        of each in every way in which outputs were laid out so far and it can be read.
 
-        Of a round whose last call `outputs` was asked about, and which is as many tensors.
+        None of them where outputs hold anything besides tensors, or memory is copied; on a device none that cannot be
+        read where outputs were laid out in several ways.
         """
 
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:

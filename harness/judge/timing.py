@@ -378,6 +378,7 @@ class _Turns:
     def _take_steps(self, rounds: tuple[int, int], most_s: float, most_calls: int) -> None:
         self.singles = (Samples(), Samples())
         started, (least, most), beside = time.monotonic(), rounds, self._in_rounds()
+        verified_s = self._clock.verifying_s
         others = [kind for kind in self._others if kind not in self._plan.untold]
         is_quick = most_s == math.inf
         if not is_quick:  # each twice: one round may be what a host made it
@@ -388,7 +389,7 @@ class _Turns:
             kind = None
             if taken >= least or (is_quick and self._few_steps_suffice(beside)):
                 taken_s = time.monotonic() - started
-                if taken_s <= most_s * LAUNCH_PATIENCE:
+                if taken_s - (self._clock.verifying_s - verified_s) <= most_s * LAUNCH_PATIENCE:
                     by = QUICK_STEPS_SLACK if is_quick else STEPS_SLACK
                     kind = suspect(self.singles, others, beside, by=by)
                 if kind is None and self._steps_suffice(taken, taken_s, most_s):

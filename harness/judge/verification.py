@@ -10,15 +10,17 @@ import torch
 
 from harness.judge.comparison import Comparison
 from harness.judge.correctness import Expected
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import SubjectFailed, WrongAnswer
 from harness.judge.inputs import Given, InputSets
 from harness.judge.oracle import reference_must_run
+from harness.judge.output_layouts import MOST_LAYOUTS
 from harness.judge.outputs_seen import Form, form_of
 from harness.judge.question import SHAPES_VARY, CannotBeTimed, Question, require_memory, require_outputs
-from harness.judge.rounds import Side, Written
+from harness.judge.rounds import Alone, Side, Written
+from harness.judge.sampled import nearest
 from harness.judge.settled import Kept, kept_alike
 from harness.judge.snapshot import rare_places
-from harness.judge.subject import Subject
+from harness.judge.subject import Subject, Unsettled
 from harness.judge.tensors import in_each, leaves
 from harness.judge.timing import MIN_ROUNDS
 from harness.judge.weights import Weights
@@ -117,27 +119,34 @@ class Verification:
 
         self._hold_each({call: of.kind for call, of in written.items()}, hold)
 
-    def verify_steps(self, subject: Subject, written: dict[int, tuple[Written, int]]) -> None:
-        """Hold calls that came one by one, each under a seed, by what was read of each when it was answered. Raises
-        WrongAnswer.
+    def verify_steps(self, calls: Sequence[Alone]) -> None:
+        """Hold calls that came one by one, by what was read of each when it was answered: by the way to read it that is
+        nearest to what is expected. Raises WrongAnswer, and Unsettled where an output could not be read, or may lie in
+        another way than is remembered.
         """
-        outputs = dict(zip(written, subject.step_outputs(list(written)), strict=False))
-        read = {call: output for call, output in outputs.items() if output is not None}
         oracle = self.weights.oracle
+        if not all(call.outputs for call in calls):
+            raise Unsettled
 
         def hold(call: int, *, alone: bool) -> Kept | None:
-            of, seed = written[call]
+            of, seed, outputs = calls[call]
             given = Given(of.contents, self.sets, of.slot)
             expected = self._expected(0, given.inputs(), seed)
             of.contents.forget()
-            kept = None if alone or oracle.changes_inputs else kept_alike(read[call], expected)
+            output = nearest(outputs, expected)
+            kept = None if alone or oracle.changes_inputs else kept_alike(output, expected)
             if kept is None:
                 question = Question(oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
-                self.comparison.hold(read[call], expected, question)
+                self.comparison.hold(output, expected, question)
                 self.comparison.let_go(question)
             return kept
 
-        self._hold_each({call: written[call][0].kind for call in read}, hold)
+        try:
+            self._hold_each({call: each.written.kind for call, each in enumerate(calls)}, hold)
+        except WrongAnswer:
+            if all(len(call.outputs) < MOST_LAYOUTS for call in calls):
+                raise
+            raise Unsettled from None
 
     def _hold_each(self, kinds: Mapping[int, str], hold: Callable[..., Kept | None]) -> None:
         """Hold calls, each on contents of a kind: those that may be settled together are, and others alone.

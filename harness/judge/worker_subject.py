@@ -68,7 +68,7 @@ class WorkerSubject:
     cuda_error = 0
     _was_stepped = False
     _last_described: tuple[Value, ...] = ()
-    _kept_steps: dict[int, list[Kept | None]]
+    _kept_steps: dict[int, list[list[Kept]]]
 
     def __init__(
         self,
@@ -278,16 +278,21 @@ class WorkerSubject:
 
     def keep_step(self, call: int) -> None:
         assert self._done is not None
-        if self._inputs.copied_arena is None:
-            self._kept_steps[call] = self._kept.now_on_host(self._done)
+        if self._inputs.copied_arena is not None:
+            return
+        self._held.halt()
+        kept = self._kept.now_on_host(self._done)
+        self._kept_steps[call] = [] if self._held.ran() else kept
+        self._held.resume()
 
-    def step_outputs(self, calls: Sequence[int]) -> list[Any]:
-        if self._layouts.has_plain or len(self._layouts.remembered) != 1:
-            return []  # nothing tells which numbers the call had, or how its output lay
-        kept = [self._steps.seen_of(call) if self._apart else self._kept_steps.get(call, []) for call in calls]
-        last, expected = self._last_described[-1], len(self._layouts.newest)
-        whole = [list(filter(None, each)) for each in kept]
-        return [self._reader.put_together(last, each) if len(each) == expected else None for each in whole]
+    def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
+        if self._layouts.has_plain or self._inputs.copied_arena is not None:
+            return {}  # nothing tells which numbers a call had
+        kept = {call: self._steps.seen_of(call) if self._apart else self._kept_steps[call] for call in calls}
+        if self._apart and len(self._layouts.remembered) > 1:  # by one of these it was read, and may lie in another
+            kept = {call: of_call for call, of_call in kept.items() if of_call}
+        like = self._last_described[-1]
+        return {call: [self._reader.put_together(like, each) for each in ways] for call, ways in kept.items()}
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)

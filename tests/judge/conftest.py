@@ -99,8 +99,8 @@ class FunctionSubject:
     def keep_step(self, call: int) -> None:
         (self._kept_steps[call],) = in_each(self._outputs, torch.clone)
 
-    def step_outputs(self, calls: Sequence[int]) -> list[Any]:
-        return [self._kept_steps[call] for call in calls]
+    def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
+        return {call: [self._kept_steps[call]] for call in calls}
 
     def copies_of_a_look(self) -> int:
         return 0

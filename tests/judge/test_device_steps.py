@@ -1,6 +1,7 @@
 """Calls on a device that come one by one: both ends of it in two threads, over memory of the host's."""
 
 import ctypes
+import gc
 import os
 import random
 import sys
@@ -15,6 +16,7 @@ from harness.judge import device_steps, inputs
 from harness.judge.device_steps import DeviceSteps
 from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
+from harness.judge.output_layouts import OutputLayouts
 from harness.judge.snapshot import Allocation
 from harness.judge.subject import Unsettled
 from harness.transport.memory import HostArena
@@ -91,6 +93,13 @@ def layout_of(value):
     )
 
 
+def laid_out_like(*outputs):
+    layouts = OutputLayouts()
+    for at, output in enumerate(outputs):
+        layouts._remember((at,), tuple(layout_of(value) for value in output))
+    return layouts
+
+
 def seen_at(address, size):
     return torch.frombuffer((ctypes.c_ubyte * size).from_address(address), dtype=torch.uint8)
 
@@ -121,7 +130,7 @@ class Stage:
             SimpleNamespace(attach=attach),
             hardware=SimpleNamespace(copy_engines=lambda: self.engines, touch=lambda: None, device=torch.device("cpu")),
             inputs=SimpleNamespace(allocations=[]),
-            layouts=SimpleNamespace(newest=tuple(layout_of(value) for value in like), has_plain=False),
+            layouts=laid_out_like(like),
             opened=SimpleNamespace(holding=holding),
         )
 
@@ -158,9 +167,23 @@ def test_of_each_call_it_is_kept_what_its_output_was_when_it_was_answered():
     stage = Stage(lambda x: torch.mul(x, 2, out=held), like=[held])
     stage.take()
     for call in range(6):
-        (kept,) = stage.steps.seen_of(call)
+        ((kept,),) = stage.steps.seen_of(call)
         sampled = kept.sampled()
         assert torch.equal(sampled.values, (stage.sets.arguments(call)[0] * 2)[sampled.places])
+
+
+def test_what_was_kept_of_a_call_is_read_in_every_way_in_which_outputs_lie_in_the_same_memory():
+    held = torch.zeros(8, 8)
+    stage = Stage(lambda x: torch.mul(x, 2, out=held.t()), like=[held.t()], shape=(8, 8))
+    for at, way in enumerate((torch.zeros(8, 128)[:, :8], held, held.t())):  # of the first little was read
+        stage.steps._layouts._remember((at,), (layout_of(way),))
+    stage.take()
+    ways = [one.sampled() for (one,) in stage.steps.seen_of(2)]
+    x, flat = stage.sets.arguments(2)[0] * 2, torch.arange(64)
+    read = [torch.empty(64).index_put((way.places,), way.values).view(8, 8) for way in ways]
+    assert all(torch.equal(way.places.sort().values, flat) for way in ways)
+    assert [torch.equal(one, x) for one in read] == [False, True]
+    assert torch.equal(read[0], x.t())
 
 
 def test_contents_of_later_calls_are_not_there_before_those_before_are_answered():
@@ -312,6 +335,7 @@ def test_a_worker_that_is_late_to_look_sees_the_first_call_all_the_same():
 
 def test_no_descriptor_is_kept_of_what_calls_are_asked_for_by():
     stages = [Stage(lambda x: x * 2, like=[torch.zeros(64)], calls=2) for _ in range(3)]
+    gc.collect()  # of tests before
     before = len(os.listdir("/proc/self/fd"))
     for stage in stages:
         stage.take()

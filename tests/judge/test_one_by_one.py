@@ -32,6 +32,13 @@ def test_a_kind_that_says_less_counts_alone_once_it_had_enough_rounds():
         assert by_singles(singles, BESIDE)[2].value == pytest.approx(speedup, rel=0.01)
 
 
+def test_a_kind_that_says_less_for_sure_counts_though_half_of_all_rounds_are_of_it():
+    """All rounds together said as little, with an upper end that left the speed-up of the rounds open."""
+    each = every(4) | {"huge": one_by_one.KIND_STEPS + 1}
+    found = by_singles((shown(every(0.5e-4, huge=1e-4), each), shown(every(1e-4), each)), BESIDE)[2]
+    assert found.high == pytest.approx(1.0, rel=0.01)
+
+
 def test_a_kind_that_rounds_say_no_more_of_does_not():
     """A candidate that is slower on some contents is stated by its rounds on these."""
     each = every(8)

@@ -33,6 +33,15 @@ def test_an_empty_output_is_remembered_like_any():
     assert layouts.newest == (leaf,)
 
 
+def test_strides_that_lead_nowhere_make_no_other_layout():
+    """One that described such had no more calls verified one by one, before the last."""
+    layouts = OutputLayouts()
+    for strides in ((3, 1), (64, 1)):
+        leaf = TensorValue(dtype="float32", shape=(1, 3), strides=strides, offset=64)
+        layouts.learn([0], [leaf], Done(addresses=((64,),), extents=((12,),), plain=(digest_of_plain(leaf),)))
+    assert len(layouts.remembered) == 1
+
+
 def laid_out(address, elements):
     return TensorValue(dtype="float32", shape=(elements,), strides=(1,), offset=address)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from harness.judge.correctness import Agreement, Expected, compare
-from harness.judge.sampled import at_kept_places
+from harness.judge.sampled import at_kept_places, nearest
 from harness.judge.subject import Sampled
 
 
@@ -23,6 +23,16 @@ def test_kept_elements_are_held_against_their_own():
     wrong = right.clone()
     wrong[0, 3, 3] += 1  # at 3 * 7 + 3 of 5 x 9 x 7
     assert verdict(sampled(wrong, [0, 24, 314]), right).reason == "values"
+
+
+def test_of_several_ways_to_read_an_output_the_one_counts_that_is_nearest_to_what_is_expected():
+    right = torch.randn(4, 4)
+    ways = [right.t().contiguous(), right + 1e-4, torch.zeros(4, 4), torch.randn(2, 8)]
+    assert nearest(ways, Expected(right, right.double())) is ways[1]
+    nested = [[way, way[0]] for way in ways]
+    assert nearest(nested, Expected([right, right[0]], [right.double(), right[0].double()])) is nested[1]
+    of_some = [sampled(way, [1, 2, 7]) for way in ways[:2]]
+    assert nearest(of_some, Expected(right, right.double())) is of_some[1]
 
 
 def test_the_one_element_of_an_output_of_no_dimensions_is_held_against_its_own():

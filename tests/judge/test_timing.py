@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from harness.backends.reading import Reading
-from harness.judge import inputs, rounds, timing
+from harness.judge import inputs, one_by_one, rounds, timing
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
@@ -130,6 +130,9 @@ class Recorder:
     def look_for(self, calls): ...
 
     def keep_step(self, call): ...
+
+    def step_outputs(self, calls):
+        return {call: [call] for call in calls}
 
     def outputs(self, calls, *, like=None):
         self.frozen = False
@@ -695,15 +698,63 @@ def test_some_calls_before_the_last_are_verified_where_they_come_one_by_one(monk
         device_ms=DEVICE_MS if on_device else (None, None),
         reference_s=4e-5,
         verify=lambda subject, written, seed: None,
-        verify_steps=lambda subject, written: verified.append(written),
+        verify_steps=verified.append,
     )
     counts = [count for count in counts if count > 1]
     assert len(verified) == len(counts) > 10
-    for written, count in zip(verified, counts, strict=True):
-        assert len(written) == min(rounds.VERIFIED_STEPS, count - 1)
-        assert max(written) < count - 1
-        assert len({seed for _, seed in written.values()}) == len(written)
-    assert len({tuple(written) for written in verified}) > len(verified) / 2
+    which = [tuple(call for each in alone for call in each.outputs) for alone in verified]
+    for alone, calls, count in zip(verified, which, counts, strict=True):
+        assert len(calls) == min(rounds.VERIFIED_STEPS, count - 1)
+        assert max(calls) < count - 1
+        assert len({each.seed for each in alone}) == len(calls)
+    assert len(set(which)) > len(which) / 2
+
+
+@pytest.mark.parametrize("times", [rounds.MOST_UNSETTLED, rounds.MOST_UNSETTLED + 1])
+def test_a_round_is_void_of_whose_calls_one_by_one_nothing_could_be_read_and_four_are_a_failure(times):
+    told, taken = iter(range(times)), []
+
+    def verify_steps(alone):
+        taken.append(len(alone))
+        if next(told, None) is not None:
+            raise Unsettled
+
+    with pytest.raises(SubjectFailed, match="could not be held") if times == 4 else nullcontext():
+        measured, _ = run(
+            200,
+            plan=Plan(budget_s=0.0, singles=True),
+            change=batches,
+            verify=lambda subject, written, seed: None,
+            verify_steps=verify_steps,
+        )
+        assert len(measured.singles[0].round_s) <= len(taken) - times
+
+
+@pytest.mark.parametrize("verifying_s", [0.0, 0.1])
+def test_what_keeping_and_verifying_calls_takes_leaves_a_kind_of_contents_its_rounds(monkeypatch, verifying_s):
+    """Large outputs spent the time before a kind had rounds enough to count alone."""
+    now = []
+    real = rounds.Clock.stepped
+
+    def noted(self, side, kind, samples, **named):
+        now[:] = [kind]
+        real(self, side, kind, samples, **named)
+
+    monkeypatch.setattr(rounds.Clock, "stepped", noted)
+
+    def change(candidate, reference):
+        def keep_step(call):
+            candidate.clock.now += verifying_s
+
+        batches(candidate, reference)
+        candidate.seconds = lambda slots: (2e-3 if now == ["huge"] and len(slots) == 1 else 1e-3) * len(slots)
+        reference.seconds = lambda slots: 2e-3 * len(slots)
+        candidate.keep_step = keep_step
+
+    plan = Plan(budget_s=1.0, singles=True)
+    measured, _ = run(8, plan=plan, change=change, kinds=OTHERS, verify=lambda subject, written, seed: None)
+    assert measured.singles[0].kinds.count("huge") >= one_by_one.KIND_STEPS
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.02)
 
 
 @pytest.mark.usefixtures("stepping")
@@ -1432,7 +1483,8 @@ def with_one_long_round(usual_s, of_it):
 )
 def test_what_is_worked_in_one_round_for_all_counts_once_it_is_too_much_of_one(of_it, on_a_device, counts):
     steady = Samples([1e-2] * 10, kinds=["nominal"] * 10, worked_s=[1e-2] * 10)
-    chores = replace(with_one_long_round(1e-3, of_it), device_ms=[1.0] * 10 if on_a_device else [])
+    steady = replace(steady, device_ms=[10.0] * 10 if on_a_device else [])
+    chores = with_one_long_round(1e-3, of_it)
     assert with_chores(chores, steady, range(len(steady.round_s))).round_s[0] == pytest.approx(
         1e-3 * (1 + of_it * counts)
     )
@@ -1647,6 +1699,23 @@ def test_where_the_reference_is_slowed_on_a_device_for_too_long_nothing_is_timed
     monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 2.0)
     with pytest.raises(CannotBeTimed, match="busy with other work") if fails else nullcontext():
         run(4, change=slowly, reference_s=known_s)
+
+
+@pytest.mark.parametrize(("later", "fails"), [(1, False), (rounds.SLOWED_TIMES * 3, True)])
+def test_what_drawing_contents_takes_is_no_other_work_unless_something_slows_it(monkeypatch, later, fails):
+    """Of a problem whose inputs take 10 ms a call to draw no candidate had a time."""
+    real, drawn = rounds.Clock._draw_and_write, []
+
+    def slowly(self, side, order, kind):
+        drawn.append(kind)
+        side.subject.clock.now += 0.02 * len(order) * (later if len(drawn) > 8 else 1)
+        return real(self, side, order, kind)
+
+    monkeypatch.setattr(rounds.Clock, "_draw_and_write", slowly)
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+    monkeypatch.setattr(rounds, "MOST_BETWEEN_S", 0.5)
+    with pytest.raises(CannotBeTimed, match="busy with other work") if fails else nullcontext():
+        run(4)
 
 
 @pytest.mark.parametrize(("known_s", "fails"), [(0.5, False), (0.01, True)])
