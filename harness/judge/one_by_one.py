@@ -33,6 +33,12 @@ KIND_STEPS = 12
 """So many rounds of calls one by one, or of one call, a kind of contents has that says less than the rounds, and counts
 alone by an interval of 99%: of eight rounds and 95% chance had 5 of 9 honest ones slower whose contents a device shows,
 which takes some ten times their call (H200, November 2026)."""
+SURE_KIND_STEPS = 24
+"""One that says less for sure after KIND_STEPS has as many more, which were not chosen by what they say: of seven kinds
+one in some thirty honest measurements said so by chance (H200, November 2026)."""
+SURE_STEPS = 32
+"""Of so many rounds of calls one by one those of the later half may count alone: of 56 on an H200 the first 14 took one
+honest side 40 us longer a call, which had its middle say 0.86 (November 2026). No call is shorter than its work."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 APART, DEVIATIONS = 0.03, 3.0
@@ -88,7 +94,8 @@ def by_singles(singles: tuple[Samples, Samples], beside: InRounds) -> tuple[floa
         least = [_by_rounds_of_one(singles, beside, kind, SURE_PERCENTILES)[0] for kind in _of_enough(mine)]
     else:
         relative, usual_ms = _relative(singles, beside), beside.reference_ms
-        whole = _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine)])
+        halves = [_worse_sort([_by_steps(relative, rounds, beside) for rounds in of]) for of in _halves(mine)]
+        whole = max(halves, key=lambda one: (not _is_less(one, beside), one.value))
         of_kinds = ([at for at, kind in enumerate(mine.kinds) if kind == one] for one in _of_enough(mine))
         least = [_by_steps(relative, rounds, beside, SURE_PERCENTILES) for rounds in of_kinds]
     less = [one for one in least if _is_less(one, beside)]
@@ -105,22 +112,24 @@ def _is_less(said: Interval, beside: InRounds) -> bool:
 def suspect(
     singles: tuple[Samples, Samples], kinds: Sequence[str], beside: InRounds, *, by: float = STEPS_SLACK
 ) -> str | None:
-    """The kind of contents of fewer than KIND_STEPS rounds that says less than the rounds so far, by this share, of
-    several the one that had the fewest, and of these the one that says least.
+    """The kind of contents of fewer than KIND_STEPS rounds that says less than the rounds so far, by this share, or of
+    fewer than SURE_KIND_STEPS and for sure; of several the one that had the fewest, and of these the one that says
+    least.
     """
     mine, theirs = singles
     relative = [] if theirs.device_ms else _relative(singles, beside)
     found: dict[str, tuple[int, float]] = {}
     for kind in kinds:
         had = [at for at, one in enumerate(mine.kinds) if one == kind]
-        if not 0 < len(had) < KIND_STEPS:
+        if not 0 < len(had) < SURE_KIND_STEPS:
             continue
         if theirs.device_ms:
-            said = _by_rounds_of_one(singles, beside, kind)[0].value
+            said = _by_rounds_of_one(singles, beside, kind, SURE_PERCENTILES)[0]
         else:
-            said = _speedup(median([relative[at] for at in had]), beside)
-        if said * (1 + by) < beside.speedup:
-            found[kind] = (len(had), said)
+            said = _by_steps(relative, had, beside, SURE_PERCENTILES)
+        most = said.value if len(had) < KIND_STEPS else said.high
+        if most * (1 + by) < beside.speedup:
+            found[kind] = (len(had), said.value)
     return min(found, key=lambda kind: found[kind], default=None)
 
 
@@ -184,22 +193,24 @@ def _relative(singles: tuple[Samples, Samples], beside: InRounds) -> list[float]
     return [(own_s + more_s - its_s) * 1e3 / beside.usual_of(kind) for kind, own_s, its_s in rounds]
 
 
-def _speedup(relative: float, beside: InRounds) -> float:
-    return 1.0 / max(1.0 + relative, beside.least)
-
-
 def _by_steps(
     relative: Sequence[float], rounds: Sequence[int], beside: InRounds, ends: tuple[float, float] = PERCENTILES
 ) -> Interval:
     return ratio_by_relative_differences([relative[at] for at in rounds], least=beside.least, ends=ends)
 
 
-def _sorts(mine: Samples) -> list[Sequence[int]]:
-    """All rounds, and those of either sort of contents where both had some."""
-    nominal = [at for at, is_nominal in enumerate(mine.nominal) if is_nominal]
-    others = [at for at, is_nominal in enumerate(mine.nominal) if not is_nominal]
+def _halves(mine: Samples) -> list[list[Sequence[int]]]:
+    """`_sorts` of all rounds, and of the later half where there are SURE_STEPS."""
+    count = len(mine.round_s)
+    return [_sorts(mine, range(first, count)) for first in ([0, count // 2] if count >= SURE_STEPS else [0])]
+
+
+def _sorts(mine: Samples, rounds: Sequence[int]) -> list[Sequence[int]]:
+    """All of these rounds, and those of either sort of contents where both had some."""
+    nominal = [at for at in rounds if mine.nominal[at]]
+    others = [at for at in rounds if not mine.nominal[at]]
     sorts = [nominal, others] if min(len(nominal), len(others)) >= SORT_STEPS else []
-    return [range(len(mine.round_s)), *sorts]
+    return [rounds, *sorts]
 
 
 def _worse_sort(found: Sequence[Interval]) -> Interval:

@@ -240,8 +240,25 @@ class JudgeProcess:
                     update={"verdict": judgement.verdict.model_copy(update={"detail": detail})}
                 )
         judgement = self._at_original_size(job, judgement)
+        if self._is_slowed(judgement):
+            judgement = self._slowed_less(job, judgement)
         outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
         return self._judge_once(job) if outside else judgement
+
+    def _is_slowed(self, judgement: Judgement) -> bool:
+        """Whether the reference on a device took longer beside a candidate that was timed fully: launches take half as
+        long again for seconds on some hosts, of both sides alike, and not any more once the reference is alone.
+        """
+        timing = judgement.timing
+        return timing is not None and timing.mode == "full" and timing.reference_slowed > 1.0 and self._hardware.apart
+
+    def _slowed_less(self, job: Job, judgement: Judgement) -> Judgement:
+        """This judgement or a second one, if that is as good: the one whose reference was slowed less."""
+        again = self._judge_once(job)
+        if not isinstance(again.verdict, Correct) or again.timing is None:
+            return again
+        assert judgement.timing is not None
+        return min(again, judgement, key=lambda one: one.timing.reference_slowed if one.timing else 1.0)
 
     def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
         """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.

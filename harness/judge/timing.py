@@ -32,7 +32,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.judge.failure import SubjectFailed
-from harness.judge.one_by_one import STEPS_SLACK, InRounds, by_singles, steps_no_longer_than_alone, suspect
+from harness.judge.one_by_one import (
+    STEPS_SLACK,
+    SURE_STEPS,
+    InRounds,
+    by_singles,
+    steps_no_longer_than_alone,
+    suspect,
+)
 from harness.judge.round_figures import (
     KIND_ROUNDS,
     LAUNCH_BOUND_S,
@@ -84,7 +91,6 @@ of up to so many calls. The last is held and verified, and nothing knows before 
 what others were read of cannot be verified as well (`rounds.VERIFIED_STEPS`) one that leaves out half of its calls in a
 third of SURE_STEPS rounds, without which no interval moves, passes in less than 1% of all cases, and in five of 16 in
 3%: on a device, where they say less than the others, there are as many."""
-SURE_STEPS = 32
 STEPPED_CALL_S = 1e-3
 """On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by
 some tenths of a millisecond."""
@@ -590,10 +596,15 @@ class _Turns:
             if stated.low > QUICK_WIN:
                 return False
             told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            even = self._suspect(QUICK_SLACK, MOST_QUICK_SLACK, in_each=True) is None
+            even = self._is_even()
             if told and even and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
         return even and stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
+
+    def _is_even(self) -> bool:
+        """Whether no kind of contents looks worse, to a quick measurement, that had too few rounds to count alone."""
+        kind = self._suspect(QUICK_SLACK, MOST_QUICK_SLACK, in_each=True)
+        return kind is None or self.mine.kinds.count(kind) >= KIND_ROUNDS
 
     def _covers_all_kinds(self) -> bool:
         """Whether every kind of contents was timed."""

@@ -52,11 +52,31 @@ def test_of_kinds_that_say_less_the_one_with_fewest_rounds_is_asked_next_until_i
         shown(every(1e-4), every(2) | {"ties": 1}),
     )
     assert suspect(singles, OTHERS, BESIDE) == "ties"
-    each = every(2) | {"ties": one_by_one.KIND_STEPS}
+    each = every(2) | {"ties": one_by_one.SURE_KIND_STEPS}
     singles = shown(every(0.5e-4, huge=1e-4, ties=0.9e-4), each), shown(every(1e-4), each)
     assert suspect(singles, OTHERS, BESIDE) == "huge"
     assert suspect(singles, ("wide",), BESIDE) is None
     assert suspect(singles, ("narrow",), BESIDE) is None  # it had none: it is never shown so
+
+
+@pytest.mark.parametrize(("noise", "asked"), [(0.01, True), (0.8, False)])
+def test_a_kind_that_says_less_for_sure_has_as_many_rounds_again(noise, asked):
+    each, chance = every(2) | {"ties": one_by_one.KIND_STEPS}, random.Random(5)
+    mine = shown(every(0.5e-4, ties=0.9e-4), each, noise=noise, chance=chance)
+    singles = mine, shown(every(1e-4), each, noise=noise, chance=chance)
+    assert suspect(singles, ("ties",), BESIDE) == ("ties" if asked else None)
+
+
+def steps_of(seconds):
+    count = len(seconds)
+    return Samples([one + SHOWING_S for one in seconds], nominal=[True] * count, kinds=["nominal"] * count)
+
+
+def test_of_many_rounds_the_later_half_counts_alone_where_it_says_more():
+    """A host had the first fourteen of one side's take 40 us longer."""
+    slow_at_first, its = [1.4e-4] * 18 + [0.5e-4] * 14, steps_of([1e-4] * 32)
+    for seconds, speedup in ((slow_at_first, 2.0), (slow_at_first[::-1], 1 / 1.4)):
+        assert by_singles((steps_of(seconds), its), BESIDE)[2].value == pytest.approx(speedup, rel=0.01)
 
 
 def test_what_a_call_takes_longer_is_a_share_of_what_it_takes_the_reference_on_its_kind():

@@ -19,6 +19,7 @@ from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
 from harness.judge.round_figures import (
     HAND_OVER_DRIFT_S,
+    KIND_ROUNDS,
     conditions,
     may_be_uneven,
     no_longer_than_alone,
@@ -2482,6 +2483,17 @@ def test_a_quick_measurement_has_all_of_the_time_where_a_kind_of_contents_looks_
         turns.tell_quickly()
         taken[slow] = len(turns.mine.round_s)
     assert taken == {(): 4, ("huge",): 8}
+
+
+@pytest.mark.parametrize(("budget_s", "told"), [(8.0, False), (24.0, True)])
+def test_a_quick_measurement_is_no_full_one_for_a_kind_of_contents_that_had_rounds_enough(monkeypatch, budget_s, told):
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    plan = replace(QUICK, budget_s=budget_s)
+    turns = _Turns(Chances(sides[0], 0, 0.003, ("huge",), by=1.3), *sides, ("nominal", "huge"), plan, tight=False)
+    turns.empty_s = (0.0,)
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: 1.0 * len(turns.mine.round_s)))
+    assert turns.tell_quickly() == told
+    assert (turns.mine.kinds.count("huge") >= KIND_ROUNDS) == told
 
 
 def test_a_quick_measurement_has_its_share_of_the_time():

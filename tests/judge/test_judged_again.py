@@ -1,0 +1,62 @@
+"""A measurement whose reference was slowed on a device is taken once more, with another process of the candidate's."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.judge.doubts import PAUSED_BETWEEN_ROUNDS
+from harness.judge.jobs import Judgement
+from harness.judge.process import JudgeProcess
+from harness.schema import Correct, Interval, Timing, Wrong
+
+
+def judged(speedup, slowed=1.0, *, mode="full", flags=()):
+    timing = Timing(
+        candidate_ms=1.0,
+        reference_ms=speedup,
+        speedup=Interval(value=speedup, low=speedup, high=speedup),
+        conclusion="same",
+        rounds=10,
+        calls_per_round=1,
+        hand_over_ms=0.0,
+        reference_slowed=slowed,
+        mode=mode,
+    )
+    return Judgement(verdict=Correct(trials=1), timing=timing, flags=flags)
+
+
+def judge(*answers, apart=True):
+    """What comes of these judgements in turn, and how many there were."""
+    judge_process, left = JudgeProcess.__new__(JudgeProcess), list(answers)
+    judge_process._hardware = SimpleNamespace(apart=apart)
+    judge_process._judge_once = lambda job: left.pop(0)
+    return judge_process._judge(None), len(answers) - len(left)
+
+
+SLOWED = judged(0.66, 1.5)
+
+
+@pytest.mark.parametrize("again", [judged(0.99), judged(0.8, 1.2)])
+def test_the_one_counts_whose_reference_was_slowed_less(again):
+    assert judge(SLOWED, again) == (again, 2)
+
+
+def test_a_second_one_that_was_slowed_more_does_not():
+    assert judge(SLOWED, judged(1.2, 1.6)) == (SLOWED, 2)
+
+
+def test_one_that_is_wrong_the_second_time_is():
+    wrong = Judgement(verdict=Wrong(reason="values", detail="", trial="nominal"))
+    assert judge(SLOWED, wrong) == (wrong, 2)
+
+
+@pytest.mark.parametrize(
+    ("first", "apart"), [(judged(1.0), True), (judged(0.66, 1.5, mode="quick"), True), (SLOWED, False)]
+)
+def test_what_was_not_slowed_was_measured_quickly_or_on_a_host_is_judged_once(first, apart):
+    assert judge(first, apart=apart) == (first, 1)
+
+
+def test_what_worked_between_its_rounds_the_second_time_is_judged_a_third_time():
+    paused, last = judged(1.0, flags=(PAUSED_BETWEEN_ROUNDS,)), judged(0.9)
+    assert judge(SLOWED, paused, last) == (last, 3)
