@@ -341,7 +341,7 @@ MUTANTS = (
     Mutant("of calls one by one the last alone is verified", "judge/rounds.py",
            "min(VERIFIED_STEPS, count - 1)", "0", "tests/judge/test_timing.py"),
     Mutant("calls one by one that were let go of are right", "judge/verification.py",
-           "                self.comparison.hold(read[call], expected, question)\n", "                pass\n",
+           "                self.comparison.hold(output, expected, question)\n", "                pass\n",
            "tests/judge/test_judge.py"),
     Mutant("small outputs are not written over between calls", "judge/device_steps.py",
            "                self._write_over(follower, held)\n", "                pass\n",
