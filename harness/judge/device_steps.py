@@ -67,11 +67,12 @@ _Addresses = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Run:
-    """`height` runs of `width` bytes of a tensor, `pitch` bytes apart, from `offset` on.
+    """`height` runs of `width` bytes of a tensor, `pitch` bytes apart, from `offset` on, as it lies by one of the ways.
 
     `at` is where they are in a look.
     """
 
+    way: int
     tensor: int
     offset: int
     width: int
@@ -83,12 +84,27 @@ class _Run:
     def size(self) -> int:
         return self.width * self.height
 
+    @property
+    def reaches(self) -> int:
+        return self.offset + self.pitch * (self.height - 1) + self.width
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Where a tensor is mapped here, and how many bytes from there on."""
+
+    address: int
+    room: int
+
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was read of a call's output after it was answered, by these runs; the addresses of its tensors."""
+    """What was read of a call's output after it was answered, by these runs; the addresses of its tensors, and where
+    these are held.
+    """
 
     named: _Addresses
+    held: Sequence[_Held]
     runs: Sequence[_Run]
     look: torch.Tensor
 
@@ -117,6 +133,7 @@ class DeviceSteps:
         self._looks_s: deque[float] = deque(maxlen=_KNOWN_LOOKS)
         self._lost = self._anew = False
         self._copies, self._deadline = 1, 0.0
+        self._ways_read: list[Layout] = []
         self._seen: list[_Seen] = []
         self._noise = torch.empty(0, dtype=torch.uint8)
         self._chance = random.SystemRandom()
@@ -128,9 +145,18 @@ class DeviceSteps:
         leaves = self._layouts.newest
         if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS or self._layouts.has_plain:
             return 0
-        if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for leaf in leaves):
+        ways = self._ways()
+        if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for way in ways for leaf in way):
             return 0
-        return COPIES_WITH_GAPS if any(map(_has_gaps, leaves)) else 1
+        return sum(map(_copies_of, ways))
+
+    def _ways(self) -> list[Layout]:
+        """How outputs are read: by the newest layout and by others that were described of as many tensors, but those
+        without gaps, of the same words, by one.
+        """
+        newest = self._layouts.newest
+        known = [newest, *self._layouts.alike(len(newest))]
+        return list({tuple(map(_words_taken, layout)): layout for layout in reversed(known)}.values())[::-1]
 
     def take(
         self,
@@ -154,6 +180,7 @@ class DeviceSteps:
         number, words = self._attached()
         words[SHOWN] = words[ANSWERED] = 0
         self._engines, self._copies = self._hardware.copy_engines(), max(copies, self.copies())
+        self._ways_read = self._ways()
         self._make_noise()
         self._looks_s.clear()
         self._before, self._had = ((), ()), set()
@@ -189,35 +216,34 @@ class DeviceSteps:
         if self._lost:
             raise Unsettled
         found: ByAddress = {}
-        for address, kept in zip(named, self._newest_of(-1), strict=True):
-            if kept is None:
-                raise Unsettled
-            found.setdefault(address, []).append(kept)
+        for way in range(len(self._ways_read)):
+            for address, kept in zip(named, self._read_by(way, -1), strict=True):
+                if kept is not None:
+                    found.setdefault(address, []).append(kept)
+        if not set(named) <= found.keys():
+            raise Unsettled
         return found
 
     def seen_of(self, call: int) -> list[list[Kept]]:
         """What was read of the tensors of a call's output once it was answered, in each way in which that can be read
         in which outputs were described. Of rounds of which all could be read.
         """
-        newest, found = self._newest_of(call), []
-        for layout in self._layouts.alike(len(newest)):
-            fitting = (one and one.as_laid_out(leaf) for one, leaf in zip(newest, layout, strict=True))
-            kept = [one for one in fitting if one is not None]
-            if len(kept) == len(newest):
-                found.append(kept)
-        return found
+        ways = [self._read_by(way, call) for way in range(len(self._ways_read))]
+        found = (_laid_out(ways, layout) for layout in self._layouts.alike(len(self._seen[call].named)))
+        return [kept for kept in found if kept is not None]
 
-    def _newest_of(self, call: int) -> list[Kept | None]:
-        """As if it were laid out as the newest; None where that tells of no element."""
+    def _read_by(self, way: int, call: int) -> list[Kept | None]:
+        """As if it lay so; None where that tells of no element, or it has no room to lie so."""
         seen = self._seen[call]
-        return [self._kept_of(seen, index, leaf) for index, leaf in enumerate(self._layouts.newest)]
+        return [self._kept_of(seen, way, index, leaf) for index, leaf in enumerate(self._ways_read[way])]
 
-    def _kept_of(self, seen: "_Seen", index: int, leaf: TensorValue) -> Kept | None:
+    def _kept_of(self, seen: "_Seen", way: int, index: int, leaf: TensorValue) -> Kept | None:
+        runs = [run for run in seen.runs if (run.way, run.tensor) == (way, index)]
         address, held = seen.named[index], self._holding(seen.named[index], leaf)
-        if held is None:
+        if held is None or any(run.reaches > seen.held[index].room for run in runs):
             return None
         source = Source(0, address, held.handle, held.raw[address - held.base :])
-        words, elements = _words_of(seen, index, leaf)
+        words, elements = _words_of(runs, seen.look, leaf)
         kept = kept_words(source, leaf, words, elements.to(self._hardware.device))
         return kept if kept.places is not None and len(kept.places) else None
 
@@ -237,19 +263,23 @@ class DeviceSteps:
             arena.close()  # what words are of stays mapped
         return self._page
 
-    def _draw_runs(self, leaves: Layout) -> None:
-        """Draw what is read of an output like these."""
+    def _draw_runs(self) -> None:
+        """Draw what is read of an output, in each of the ways in which it may lie."""
         self._runs: list[_Run] = []
         at = 0
-        for tensor, leaf in enumerate(leaves):
-            for offset, width, pitch, height in runs_of(leaf, self._chance, self._copies):
-                self._runs.append(_Run(tensor, offset, width, pitch, height, at))
-                at += width * height
+        for number, way in enumerate(self._ways_read):
+            copies = max(_copies_of(way), self._copies // len(self._ways_read))
+            for tensor, leaf in enumerate(way):
+                for offset, width, pitch, height in runs_of(leaf, self._chance, copies):
+                    self._runs.append(_Run(number, tensor, offset, width, pitch, height, at))
+                    at += width * height
         self._look_bytes = at
         if self._room.numel() < (_LAST + 1) * at:
             assert self._engines is not None
             self._room = self._engines.room((_LAST + 1) * at)
             self._numbers = self._room.numpy()
+        if len(self._ways_read) > 1:  # what there is no room for is nothing in all looks
+            self._numbers[:] = 0
 
     # ---- a call ------------------------------------------------------------------------------------------------
 
@@ -261,13 +291,13 @@ class DeviceSteps:
         """
         engines = self._engines
         assert engines is not None
-        self._draw_runs(self._layouts.newest)
+        self._draw_runs()
         follower = self._expected()
         expected = self._absolute(follower, staged)
         held = self._held(expected)
         if held is not None:
             if follower in self._had:  # before this round it was another call's, and may be a weight's by now
-                self._write_over(follower, held)
+                self._write_over(follower, [one.address for one in held])
             self._look(held, _BEFORE)
         first_s = self._chance.random() * self._period_s()
         ended: list[float] = []
@@ -307,7 +337,7 @@ class DeviceSteps:
         look(held, _LAST)
         wait()
         ended.append(now())
-        self._seen.append(_Seen(named, self._runs, torch.from_numpy(self._seen_at(_LAST).copy())))
+        self._seen.append(_Seen(named, held, self._runs, torch.from_numpy(self._seen_at(_LAST).copy())))
         over_s = self._over_s(ended) if was_looked_at else ended[-1]
         return over_s - started, answered_s - started
 
@@ -331,12 +361,14 @@ class DeviceSteps:
             look -= 1
         return ended[look]
 
-    def _look(self, held: Sequence[int], place: int) -> None:
+    def _look(self, held: Sequence[_Held], place: int) -> None:
         """Have what is read of an output at these addresses copied to a place for that."""
         assert self._engines is not None
         queue, into = self._engines.queue_read, self._room.data_ptr() + place * self._look_bytes
         for run in self._runs:
-            queue(held[run.tensor] + run.offset, into + run.at, width=run.width, pitch=run.pitch, height=run.height)
+            at = held[run.tensor]
+            if run.reaches <= at.room:
+                queue(at.address + run.offset, into + run.at, width=run.width, pitch=run.pitch, height=run.height)
 
     def _seen_at(self, place: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         seen: np.ndarray[Any, np.dtype[np.uint8]] = self._numbers[place * self._look_bytes :][: self._look_bytes]
@@ -384,17 +416,19 @@ class DeviceSteps:
         """What a look takes. What a host does to one of them is none of it."""
         return min(median(self._looks_s), _LONGEST_PERIOD_S) if self._looks_s else _PERIOD_S
 
-    def _held(self, addresses: Sequence[int]) -> list[int] | None:
-        """Where an output at these addresses of the worker is mapped here; None where not all of it is."""
-        leaves = self._layouts.newest
-        if len(addresses) != len(leaves):
+    def _held(self, addresses: Sequence[int]) -> list[_Held] | None:
+        """Where an output at these addresses of the worker is mapped here; None where not all of it is, however it may
+        lie.
+        """
+        if len(addresses) != len(self._layouts.newest):
             return None
         found = []
-        for address, leaf in zip(addresses, leaves, strict=True):
-            held = self._holding(address, leaf)
+        for address, as_it_lies in zip(addresses, zip(*self._ways_read, strict=True), strict=True):
+            held = self._holding(address, min(as_it_lies, key=lambda leaf: leaf.span * element_size(leaf.dtype)))
             if held is None:
                 return None
-            found.append(held.raw.data_ptr() + address - held.base)
+            offset = address - held.base
+            found.append(_Held(held.raw.data_ptr() + offset, held.raw.numel() - offset))
         return found
 
     def _holding(self, address: int, leaf: TensorValue) -> Allocation | None:
@@ -403,14 +437,34 @@ class DeviceSteps:
         return self._opened.holding(address, size) or next(in_inputs, None)
 
 
-def _words_of(seen: "_Seen", index: int, leaf: TensorValue) -> tuple[torch.Tensor, torch.Tensor]:
+def _copies_of(way: Layout) -> int:
+    return COPIES_WITH_GAPS if any(map(_has_gaps, way)) else 1
+
+
+def _words_taken(leaf: TensorValue) -> tuple[object, ...]:
+    """Which words of memory a tensor takes."""
+    how = (tuple(leaf.shape), tuple(leaf.strides)) if _has_gaps(leaf) else leaf.span
+    return element_size(leaf.dtype), how
+
+
+def _laid_out(ways: Sequence[Sequence[Kept | None]], layout: Layout) -> list[Kept] | None:
+    """What was read in the first of several ways that tells of all tensors as if they were laid out so."""
+    for way in ways:
+        fitting = (one and one.as_laid_out(leaf) for one, leaf in zip(way, layout, strict=True))
+        kept = [one for one in fitting if one is not None]
+        if len(kept) == len(layout):
+            return kept
+    return None
+
+
+def _words_of(runs: Sequence[_Run], look: torch.Tensor, leaf: TensorValue) -> tuple[torch.Tensor, torch.Tensor]:
     """Where in an output, in elements' widths, what was read of it lies, and that; a row for each."""
     width = element_size(leaf.dtype)
     words, elements = [], []
-    for run in (run for run in seen.runs if run.tensor == index):
+    for run in runs:
         rows = torch.arange(run.height)[:, None] * run.pitch + torch.arange(0, run.width, width)
         words.append((rows.reshape(-1) + run.offset) // width)
-        elements.append(seen.look[run.at : run.at + run.size].view(-1, width))
+        elements.append(look[run.at : run.at + run.size].view(-1, width))
     return torch.cat(words), torch.cat(elements)
 
 

@@ -204,6 +204,7 @@ class Measurement:
             self._plan,
             steps=not self._seen.mostly_one_value,
             own_seeds=self._weights.random,
+            plain=self._seen.has_plain,
             untold=frozenset({"narrow"} if self._seen.lost_narrow or self._seen.flat_narrow else ()),
         )
 

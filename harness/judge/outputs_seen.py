@@ -7,7 +7,7 @@ import torch
 from harness.judge.oracle import Oracle
 from harness.judge.snapshot import mostly_one_value
 from harness.judge.spared import Spared
-from harness.judge.tensors import leaves, size_of
+from harness.judge.tensors import leaves, plain, size_of
 from harness.judge.told import Told
 
 Form = tuple[tuple[torch.dtype, torch.Size], ...]
@@ -22,13 +22,13 @@ class OutputsSeen:
     """Bytes of the outputs of one call, whether any is nearly all one value, and what else trials are asked for.
 
     `form` is that of the first outputs; `varies`: others have another, since contents decide on shapes.
-    `lost_narrow`: whether one is all one value on narrow contents alone, which then tell nothing of small ones,
-    `flat_narrow`: nearly all.
+    `has_plain`: whether any holds more than tensors. `lost_narrow`: whether one is all one value on narrow contents
+    alone, which then tell nothing of small ones, `flat_narrow`: nearly all.
     """
 
     def __init__(self) -> None:
         self.bytes = 0
-        self.mostly_one_value = self.lost_narrow = self.flat_narrow = False
+        self.mostly_one_value = self.lost_narrow = self.flat_narrow = self.has_plain = False
         self.form: Form | None = None
         self.varies = False
         self.spared = Spared()
@@ -41,6 +41,7 @@ class OutputsSeen:
         others.
         """
         self.bytes = size_of(said)
+        self.has_plain |= not all(isinstance(one, torch.Tensor) for one in plain(said))
         is_flat = any(mostly_one_value(leaf) for leaf in leaves(said))
         if kind == "narrow":
             self.flat_narrow |= is_flat

@@ -6,6 +6,7 @@ for one each.
 
 import gc
 import itertools
+import math
 import os
 import threading
 import time
@@ -229,6 +230,7 @@ class JudgeProcess:
         for later: these are given back first, and the second time the judge gives back what it can before each call.
         """
         judgement = self._judge_unless_short(job)
+        is_short = judgement is None
         if judgement is None:
             held = self._give_back()
             _log.info("judged again alone, after %s", held)
@@ -241,9 +243,9 @@ class JudgeProcess:
                 )
         judgement = self._at_original_size(job, judgement)
         if self._is_slowed(judgement):
-            judgement = self._slowed_less(job, judgement)
+            judgement = self._slowed_less(job, judgement, alone=is_short)
         outside = any(flag in (WORK_OUTSIDE_THE_CLOCK, PAUSED_BETWEEN_ROUNDS) for flag in judgement.flags)
-        return self._judge_once(job) if outside else judgement
+        return self._judge_once(job, alone=is_short) if outside else judgement
 
     def _is_slowed(self, judgement: Judgement) -> bool:
         """Whether the reference on a device took longer beside a candidate that was timed fully: launches take half as
@@ -252,13 +254,19 @@ class JudgeProcess:
         timing = judgement.timing
         return timing is not None and timing.mode == "full" and timing.reference_slowed > 1.0 and self._hardware.apart
 
-    def _slowed_less(self, job: Job, judgement: Judgement) -> Judgement:
-        """This judgement or a second one, if that is as good: the one whose reference was slowed less."""
-        again = self._judge_once(job)
-        if not isinstance(again.verdict, Correct) or again.timing is None:
+    def _slowed_less(self, job: Job, judgement: Judgement, *, alone: bool) -> Judgement:
+        """This judgement or a second one: of two that have a time the one whose reference was slowed less, and one that
+        is not correct unless it lacked memory.
+        """
+        try:
+            again = self._judge_once(job, alone=alone)
+        except torch.OutOfMemoryError:
+            return judgement
+        if again.lacked_memory:
+            return judgement
+        if not isinstance(again.verdict, Correct):
             return again
-        assert judgement.timing is not None
-        return min(again, judgement, key=lambda one: one.timing.reference_slowed if one.timing else 1.0)
+        return min(again, judgement, key=lambda one: one.timing.reference_slowed if one.timing else math.inf)
 
     def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
         """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.

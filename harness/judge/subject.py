@@ -183,8 +183,7 @@ class Subject(Protocol):
         """Outputs of these calls, which came one by one before the last one, as they were read when each was answered:
         of each in every way in which outputs were laid out so far and it can be read.
 
-        None of them where outputs hold anything besides tensors, or memory is copied; on a device none that cannot be
-        read where outputs were laid out in several ways.
+        None of them where outputs hold anything besides tensors, or memory is copied.
         """
 
     def look_at(self, places: Mapping[int, Sequence[Any]]) -> None:

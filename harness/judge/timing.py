@@ -168,9 +168,9 @@ class Plan:
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
     nothing where nearly all of an output is one value, as on the kinds of contents `untold` alone; `own_seeds`: each of
-    these has its own, since the reference draws random numbers; `trace`: when to look which kernels ran. `memory_bytes`
-    is what the device had free before anything of this was laid out: where that does not hold the outputs of both
-    subjects, one gives its own back before the other's turn.
+    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than tensors; `trace`:
+    when to look which kernels ran. `memory_bytes` is what the device had free before anything of this was laid out:
+    where that does not hold the outputs of both subjects, one gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
@@ -182,6 +182,7 @@ class Plan:
     quick: bool = False
     steps: bool = True
     own_seeds: bool = False
+    plain: bool = False
     untold: frozenset[str] = frozenset()
 
 
@@ -259,6 +260,7 @@ def measure(
             mark=mark,
             reference_s=reference_s,
             own_seeds=plan.own_seeds,
+            plain=plan.plain,
         )
         turns = _Turns(clock, candidate, reference, (base, *kinds), plan, tight=tight, reference_s=reference_s)
         quick = turns.take(proceed)

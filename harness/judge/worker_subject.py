@@ -289,8 +289,6 @@ class WorkerSubject:
         if self._layouts.has_plain or self._inputs.copied_arena is not None:
             return {}  # nothing tells which numbers a call had
         kept = {call: self._steps.seen_of(call) if self._apart else self._kept_steps[call] for call in calls}
-        if self._apart and len(self._layouts.remembered) > 1:  # by one of these it was read, and may lie in another
-            kept = {call: of_call for call, of_call in kept.items() if of_call}
         like = self._last_described[-1]
         return {call: [self._reader.put_together(like, each) for each in ways] for call, ways in kept.items()}
 

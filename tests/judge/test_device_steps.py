@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import itertools
 import os
 import random
 import sys
@@ -104,6 +105,13 @@ def seen_at(address, size):
     return torch.frombuffer((ctypes.c_ubyte * size).from_address(address), dtype=torch.uint8)
 
 
+def in_one_of(outputs):
+    """What holds a range of memory, where one of these outputs does."""
+    storages = [one.untyped_storage() for one in outputs]
+    held = [Allocation(one.data_ptr(), one.nbytes(), "ab", seen_at(one.data_ptr(), one.nbytes())) for one in storages]
+    return lambda address, size: next((one for one in held if one.holds(address, size)), None)
+
+
 class Stage:
     """A model on both sides of the page. `like` is an output of it; `maps` says which addresses are mapped here."""
 
@@ -184,6 +192,27 @@ def test_what_was_kept_of_a_call_is_read_in_every_way_in_which_outputs_lie_in_th
     assert all(torch.equal(way.places.sort().values, flat) for way in ways)
     assert [torch.equal(one, x) for one in read] == [False, True]
     assert torch.equal(read[0], x.t())
+
+
+def test_outputs_that_lie_with_other_gaps_in_every_call_are_read_in_each_of_these_ways():
+    """One that pads its rows now more and now less was refused on a device, for its last call lay otherwise."""
+    padded = [torch.zeros(256, width)[:, :80] for width in (80, 112, 144)]
+    turns = itertools.cycle(padded)
+    stage = Stage(lambda x: torch.mul(x, 2, out=next(turns)), like=[padded[0]], shape=(256, 80))
+    stage.steps._opened.holding = in_one_of(padded)
+    for at, way in enumerate(padded[1:], 1):
+        stage.steps._layouts._remember((at,), (layout_of(way),))
+    assert stage.steps.copies() == 1 + 2 * device_steps.COPIES_WITH_GAPS
+    stepped, done = stage.take()
+    assert stepped.settled
+    for call in range(6):
+        lies = [way for (way,) in stage.steps.seen_of(call) if way.layout.strides == padded[call % 3].stride()]
+        x = (stage.sets.arguments(call)[0] * 2).flatten()
+        sampled = lies[0].sampled()
+        assert len(sampled.places)
+        assert torch.equal(sampled.values, x[sampled.places])
+    strides = {kept.layout.strides for kept in stage.steps.seen(done)[done.addresses[0][0]]}
+    assert strides == {way.stride() for way in padded}  # the last one has room for all of these
 
 
 def test_contents_of_later_calls_are_not_there_before_those_before_are_answered():

@@ -731,6 +731,26 @@ def test_a_round_is_void_of_whose_calls_one_by_one_nothing_could_be_read_and_fou
         assert len(measured.singles[0].round_s) <= len(taken) - times
 
 
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_candidate_does_not_decide_whether_its_calls_one_by_one_are_verified(plain):
+    """One that had said a number once had none verified but the last, and six stops told it how many came."""
+    kept = []
+
+    def change(candidate, reference):
+        batches(candidate, reference)
+        candidate.step_outputs, candidate.keep_step = (lambda calls: {}), kept.append
+
+    with nullcontext() if plain else pytest.raises(SubjectFailed, match="could not be held"):
+        run(
+            200,
+            plan=Plan(budget_s=0.0, singles=True, plain=plain),
+            change=change,
+            verify=lambda subject, written, seed: None,
+            verify_steps=lambda alone: None,
+        )
+    assert bool(kept) != plain
+
+
 @pytest.mark.parametrize("verifying_s", [0.0, 0.1])
 def test_what_keeping_and_verifying_calls_takes_leaves_a_kind_of_contents_its_rounds(monkeypatch, verifying_s):
     """Large outputs spent the time before a kind had rounds enough to count alone."""
