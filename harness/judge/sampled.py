@@ -21,18 +21,19 @@ def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> A
 
 
 def nearest(outputs: Sequence[Any], expected: Expected) -> Any:
-    """Of several ways to read an output the one in which most elements are near what the reference as written says."""
+    """Of several ways to read an output the one of which the largest share is near what the reference as written says."""
     return max(outputs, key=lambda output: _near(*kept_of(output, expected.like))) if len(outputs) > 1 else outputs[0]
 
 
-def _near(output: Any, like: Any) -> int:
-    """How many elements agree to NEAR, of tensors of equal shapes."""
-    pairs = zip(leaves(output), leaves(like), strict=False)
-    return sum(
-        int(torch.isclose(got.to(want.device), want, rtol=NEAR, atol=NEAR, equal_nan=True).sum())
+def _near(output: Any, like: Any) -> float:
+    """The mean over tensors of the share of elements that agree to NEAR; of one of another shape or dtype none does."""
+    pairs = list(zip(leaves(output), leaves(like), strict=False))
+    near = [
+        torch.isclose(got.to(want.device), want, rtol=NEAR, atol=NEAR, equal_nan=True).double().mean().item()
         for got, want in pairs
-        if got.shape == want.shape and got.dtype == want.dtype and not got.is_meta
-    )
+        if got.shape == want.shape and got.dtype == want.dtype and not got.is_meta and got.numel()
+    ]
+    return sum(near) / max(1, len(pairs))
 
 
 def is_as_written(output: Any, expected: Expected) -> bool:

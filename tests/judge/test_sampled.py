@@ -33,6 +33,10 @@ def test_of_several_ways_to_read_an_output_the_one_counts_that_is_nearest_to_wha
     assert nearest(nested, Expected([right, right[0]], [right.double(), right[0].double()])) is nested[1]
     of_some = [sampled(way, [1, 2, 7]) for way in ways[:2]]
     assert nearest(of_some, Expected(right, right.double())) is of_some[1]
+    zeros = torch.zeros(100)
+    zeros[:60] = 1.0
+    most, few = sampled(torch.zeros(100), list(range(100))), sampled(zeros, [1, 70])
+    assert nearest([most, few], Expected(zeros, zeros.double())) is few  # though more of the other are near
 
 
 def test_the_one_element_of_an_output_of_no_dimensions_is_held_against_its_own():
