@@ -21,7 +21,7 @@ def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> A
 
 
 def nearest(outputs: Sequence[Any], expected: Expected) -> Any:
-    """Of several ways to read an output the one of which the largest share is near what the reference as written says."""
+    """Of several ways to read an output the one of which most, by its share, is near what the reference says."""
     return max(outputs, key=lambda output: _near(*kept_of(output, expected.like))) if len(outputs) > 1 else outputs[0]
 
 
