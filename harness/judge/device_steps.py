@@ -46,8 +46,9 @@ _RUN_BYTES, _RUNS = 64, 64
 """Of a larger one so many to twice as many runs of so many bytes over all of it: how far apart and from where on is
 drawn for each call, so that no order of writing has them first."""
 COPIES_WITH_GAPS = 4
-"""So many copies a look takes where elements of an output do not lie side by side, of either side's: a look tells when
-an output was there no better than the time that it takes. One copy else."""
+"""So many copies a look takes where elements of an output do not lie side by side, or outputs lie in several ways,
+which share them, of either side's: a look tells when an output was there no better than the time that it takes. One
+copy else."""
 _LONGEST_PITCH = (1 << 31) - 1  # what the driver takes
 _LOOKS = 128
 """So often an output is looked at before it is answered; a longer call is over when it is."""
@@ -91,10 +92,11 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Held:
-    """Where a tensor is mapped here, and how many bytes from there on."""
+    """Where a tensor is mapped here, how many bytes from there on, and where the memory begins that holds it."""
 
     address: int
     room: int
+    begins: int
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class DeviceSteps:
         ways = self._ways()
         if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for way in ways for leaf in way):
             return 0
-        return sum(map(_copies_of, ways))
+        return COPIES_WITH_GAPS if len(ways) > 1 or any(map(_has_gaps, leaves)) else 1
 
     def _ways(self) -> list[Layout]:
         """How outputs are read: by the newest layout and by others that were described of as many tensors, but those
@@ -267,8 +269,9 @@ class DeviceSteps:
         """Draw what is read of an output, in each of the ways in which it may lie."""
         self._runs: list[_Run] = []
         at = 0
+        each, more = divmod(self._copies, len(self._ways_read))
         for number, way in enumerate(self._ways_read):
-            copies = max(_copies_of(way), self._copies // len(self._ways_read))
+            copies = max(1, each + (number < more))
             for tensor, leaf in enumerate(way):
                 for offset, width, pitch, height in runs_of(leaf, self._chance, copies):
                     self._runs.append(_Run(number, tensor, offset, width, pitch, height, at))
@@ -278,8 +281,6 @@ class DeviceSteps:
             assert self._engines is not None
             self._room = self._engines.room((_LAST + 1) * at)
             self._numbers = self._room.numpy()
-        if len(self._ways_read) > 1:  # what there is no room for is nothing in all looks
-            self._numbers[:] = 0
 
     # ---- a call ------------------------------------------------------------------------------------------------
 
@@ -338,7 +339,7 @@ class DeviceSteps:
         wait()
         ended.append(now())
         self._seen.append(_Seen(named, held, self._runs, torch.from_numpy(self._seen_at(_LAST).copy())))
-        over_s = self._over_s(ended) if was_looked_at else ended[-1]
+        over_s = self._over_s(ended, held) if was_looked_at else ended[-1]
         return over_s - started, answered_s - started
 
     def _show(self, staged: Staged) -> None:
@@ -351,24 +352,38 @@ class DeviceSteps:
             self._engines.queue_write(staged.host, staged.shown, staged.size)
             self._engines.wait()
 
-    def _over_s(self, ended: Sequence[float]) -> float:
+    def _over_s(self, ended: Sequence[float], held: Sequence[_Held]) -> float:
         """When a call was over whose looks ended at these times, the last one after it was answered."""
+        tells = [slice(run.at, run.at + run.size) for run in self._runs if run.reaches <= held[run.tensor].room]
+        parts = [slice(0, self._look_bytes)] if len(tells) == len(self._runs) else tells
         last = self._seen_at(_LAST)
-        if np.array_equal(self._seen_at(_BEFORE), last):
+
+        def is_last(look: int) -> bool:
+            seen = self._seen_at(look)
+            return all(np.array_equal(seen[part], last[part]) for part in parts)
+
+        if is_last(_BEFORE):
             return ended[-1]
         look = len(ended) - 1
-        while look and np.array_equal(self._seen_at(look - 1), last):
+        while look and is_last(look - 1):
             look -= 1
         return ended[look]
 
     def _look(self, held: Sequence[_Held], place: int) -> None:
-        """Have what is read of an output at these addresses copied to a place for that."""
+        """Have what is read of an output at these addresses copied to a place for that.
+
+        As much of the memory's end where a run has no room: who lays outputs out so would be looked at faster.
+        """
         assert self._engines is not None
         queue, into = self._engines.queue_read, self._room.data_ptr() + place * self._look_bytes
         for run in self._runs:
             at = held[run.tensor]
             if run.reaches <= at.room:
                 queue(at.address + run.offset, into + run.at, width=run.width, pitch=run.pitch, height=run.height)
+            else:
+                end = at.address + at.room
+                if at.begins + run.size <= end:
+                    queue(end - run.size, into + run.at, width=run.width, pitch=run.width, height=run.height)
 
     def _seen_at(self, place: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         seen: np.ndarray[Any, np.dtype[np.uint8]] = self._numbers[place * self._look_bytes :][: self._look_bytes]
@@ -428,17 +443,14 @@ class DeviceSteps:
             if held is None:
                 return None
             offset = address - held.base
-            found.append(_Held(held.raw.data_ptr() + offset, held.raw.numel() - offset))
+            begins = held.raw.data_ptr()
+            found.append(_Held(begins + offset, held.raw.numel() - offset, begins))
         return found
 
     def _holding(self, address: int, leaf: TensorValue) -> Allocation | None:
         size = leaf.span * element_size(leaf.dtype)
         in_inputs = (held for held in self._inputs.allocations if held.holds(address, size))
         return self._opened.holding(address, size) or next(in_inputs, None)
-
-
-def _copies_of(way: Layout) -> int:
-    return COPIES_WITH_GAPS if any(map(_has_gaps, way)) else 1
 
 
 def _words_taken(leaf: TensorValue) -> tuple[object, ...]:

@@ -37,8 +37,9 @@ SURE_KIND_STEPS = 24
 """One that says less for sure after KIND_STEPS has as many more, which were not chosen by what they say: of seven kinds
 one in some thirty honest measurements said so by chance (H200, November 2026)."""
 SURE_STEPS = 32
-"""Of so many rounds of calls one by one those of the later half may count alone: of 56 on an H200 the first 14 took one
-honest side 40 us longer a call, which had its middle say 0.86 (November 2026). No call is shorter than its work."""
+"""Of so many rounds of calls one by one the later half counts alone where it says more than the first for sure: of 56
+on an H200 the first 14 took one honest side 40 us longer a call, which had the middle of all say 0.86 (November 2026).
+No call is shorter than its work."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 APART, DEVIATIONS = 0.03, 3.0
@@ -94,8 +95,7 @@ def by_singles(singles: tuple[Samples, Samples], beside: InRounds) -> tuple[floa
         least = [_by_rounds_of_one(singles, beside, kind, SURE_PERCENTILES)[0] for kind in _of_enough(mine)]
     else:
         relative, usual_ms = _relative(singles, beside), beside.reference_ms
-        halves = [_worse_sort([_by_steps(relative, rounds, beside) for rounds in of]) for of in _halves(mine)]
-        whole = max(halves, key=lambda one: (not _is_less(one, beside), one.value))
+        whole = _of_all(mine, relative, beside)
         of_kinds = ([at for at, kind in enumerate(mine.kinds) if kind == one] for one in _of_enough(mine))
         least = [_by_steps(relative, rounds, beside, SURE_PERCENTILES) for rounds in of_kinds]
     less = [one for one in least if _is_less(one, beside)]
@@ -199,10 +199,16 @@ def _by_steps(
     return ratio_by_relative_differences([relative[at] for at in rounds], least=beside.least, ends=ends)
 
 
-def _halves(mine: Samples) -> list[list[Sequence[int]]]:
-    """`_sorts` of all rounds, and of the later half where there are SURE_STEPS."""
+def _of_all(mine: Samples, relative: Sequence[float], beside: InRounds) -> Interval:
+    """What all rounds say by the worse of their sorts; the later half of SURE_STEPS alone where it says more than the
+    first for sure.
+    """
     count = len(mine.round_s)
-    return [_sorts(mine, range(first, count)) for first in ([0, count // 2] if count >= SURE_STEPS else [0])]
+    first, later, both = (
+        _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine, part)])
+        for part in (range(max(1, count // 2)), range(count // 2, count), range(count))
+    )
+    return later if count >= SURE_STEPS and later.low > first.high else both
 
 
 def _sorts(mine: Samples, rounds: Sequence[int]) -> list[Sequence[int]]:
