@@ -98,6 +98,9 @@ class _Held:
     room: int
     begins: int
 
+    def has_room_for(self, run: _Run) -> bool:
+        return run.reaches <= self.room
+
 
 @dataclass(frozen=True)
 class _Seen:
@@ -242,7 +245,7 @@ class DeviceSteps:
     def _kept_of(self, seen: "_Seen", way: int, index: int, leaf: TensorValue) -> Kept | None:
         runs = [run for run in seen.runs if (run.way, run.tensor) == (way, index)]
         address, held = seen.named[index], self._holding(seen.named[index], leaf)
-        if held is None or any(run.reaches > seen.held[index].room for run in runs):
+        if held is None or not all(map(seen.held[index].has_room_for, runs)):
             return None
         source = Source(0, address, held.handle, held.raw[address - held.base :])
         words, elements = _words_of(runs, seen.look, leaf)
@@ -354,7 +357,7 @@ class DeviceSteps:
 
     def _over_s(self, ended: Sequence[float], held: Sequence[_Held]) -> float:
         """When a call was over whose looks ended at these times, the last one after it was answered."""
-        tells = [slice(run.at, run.at + run.size) for run in self._runs if run.reaches <= held[run.tensor].room]
+        tells = [slice(run.at, run.at + run.size) for run in self._runs if held[run.tensor].has_room_for(run)]
         parts = [slice(0, self._look_bytes)] if len(tells) == len(self._runs) else tells
         last = self._seen_at(_LAST)
 
@@ -378,7 +381,7 @@ class DeviceSteps:
         queue, into = self._engines.queue_read, self._room.data_ptr() + place * self._look_bytes
         for run in self._runs:
             at = held[run.tensor]
-            if run.reaches <= at.room:
+            if at.has_room_for(run):
                 queue(at.address + run.offset, into + run.at, width=run.width, pitch=run.pitch, height=run.height)
             else:
                 end = at.address + at.room

@@ -203,12 +203,16 @@ def _of_all(mine: Samples, relative: Sequence[float], beside: InRounds) -> Inter
     """What all rounds say by the worse of their sorts; the later half of SURE_STEPS alone where it says more than the
     first for sure.
     """
+
+    def said_by(part: range) -> Interval:
+        return _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine, part)])
+
     count = len(mine.round_s)
-    first, later, both = (
-        _worse_sort([_by_steps(relative, rounds, beside) for rounds in _sorts(mine, part)])
-        for part in (range(max(1, count // 2)), range(count // 2, count), range(count))
-    )
-    return later if count >= SURE_STEPS and later.low > first.high else both
+    if count >= SURE_STEPS:
+        first, later = said_by(range(count // 2)), said_by(range(count // 2, count))
+        if later.low > first.high:
+            return later
+    return said_by(range(count))
 
 
 def _sorts(mine: Samples, rounds: Sequence[int]) -> list[Sequence[int]]:
