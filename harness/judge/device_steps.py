@@ -35,8 +35,8 @@ from harness.judge.statistics import median
 from harness.judge.subject import Stepped, Unsettled
 from harness.judge.tensors import overlap
 from harness.judge.worker_conversation import Conversation
-from harness.transport.memory import HostArena, element_size
-from harness.transport.steps_page import ADDRESSES, ANSWERED, MOST_TENSORS, OVER, SEED, SHOWN, TENSORS, WORDS, shown
+from harness.transport.memory import element_size
+from harness.transport.steps_page import ADDRESSES, ANSWERED, OVER, SEED, SHOWN, TENSORS, WORDS, shown
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
@@ -49,6 +49,8 @@ COPIES_WITH_GAPS = 4
 """So many copies a look takes where elements of an output do not lie side by side, or outputs lie in several ways,
 which share them, of either side's: a look tells when an output was there no better than the time that it takes. One
 copy else."""
+_MOST_TENSORS = 8
+"""A look at more of them would take longer than a call."""
 _LONGEST_PITCH = (1 << 31) - 1  # what the driver takes
 _LOOKS = 128
 """So often an output is looked at before it is answered; a longer call is over when it is."""
@@ -148,7 +150,7 @@ class DeviceSteps:
     def copies(self) -> int:
         """By how many copies outputs like the newest can be looked at while they are written; 0 where they cannot."""
         leaves = self._layouts.newest
-        if self._hardware.copy_engines() is None or not 0 < len(leaves) <= MOST_TENSORS or self._layouts.has_plain:
+        if self._hardware.copy_engines() is None or not 0 < len(leaves) <= _MOST_TENSORS or self._layouts.has_plain:
             return 0
         ways = self._ways()
         if not all(leaf.elements and not overlap(once(leaf), leaf.strides) for way in ways for leaf in way):
@@ -262,10 +264,7 @@ class DeviceSteps:
 
     def _attached(self) -> tuple[int, memoryview]:
         if self._page is None:
-            arena = HostArena(8 * WORDS)
-            number, _ = self._arenas.attach(arena)
-            self._page = number, arena.words()
-            arena.close()  # what words are of stays mapped
+            self._page = self._arenas.attach_words(8 * WORDS)
         return self._page
 
     def _draw_runs(self) -> None:
@@ -327,7 +326,7 @@ class DeviceSteps:
                 began = now()
         answered_s = now()
         count = words[TENSORS]
-        self._answered = named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
+        self._answered = named = tuple(words[ADDRESSES : ADDRESSES + min(count, _MOST_TENSORS)])
         relative = self._relative(named, staged)
         self._follows[self._before] = self._follows[self._before[1:]] = relative
         self._before = self._before[1], relative

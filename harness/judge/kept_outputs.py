@@ -18,9 +18,6 @@ from harness.transport.memory import element_size
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Done
 
-_STEP_BYTES = 1 << 24
-"""Of a call that comes one by one on a host outputs are kept whole that take no more together: 2 ms for 4 MB, where the
-elements of a sample take 15 (two busy cores)."""
 _SNAPSHOT_BYTES = 1 << 29
 """Of the outputs of a call that are larger than this only some elements are kept."""
 ByAddress = dict[int, list[Kept]]
@@ -103,24 +100,6 @@ class KeptOutputs:
                 if kept is not None:
                     self._kept[call].setdefault(address, []).append(kept)
         self._require_memory_of_its_own()
-
-    def now_on_host(self, done: Done) -> list[list[Kept]]:
-        """What the tensors of the one call's output are now, in each way in which that can be read in which outputs
-        were described. Large ones in part: others wait for it.
-        """
-        named, found = done.addresses[0], []
-        for layout in self._layouts.alike(len(named)):
-            whole = sum(map(bytes_of_copy, layout)) <= _STEP_BYTES
-            kept = [self._now(address, leaf, whole=whole) for address, leaf in zip(named, layout, strict=True)]
-            read = [one for one in kept if one is not None]
-            if len(read) == len(kept):
-                found.append(read)
-        return found
-
-    def _now(self, address: int, leaf: TensorValue, *, whole: bool) -> Kept | None:
-        if not leaf.elements:
-            return Kept(Source(self._talk.pid, address), leaf, torch.empty(0, dtype=torch.uint8))
-        return self._keep(address, leaf, whole=whole, wanted=None)
 
     def of(self, call: int) -> ByAddress | None:
         """What was kept of a call; None where nothing was to be."""

@@ -391,11 +391,11 @@ class Clock:
         subject.aside_s()
         started = time.monotonic()
         self._wake(side)
-        subject.expect_steps(seed=None if own_seeds else seed)
+        subject.expect_steps(order, seed=None if own_seeds else seed)
         seeds = own_seeds or [seed] * count
-        some = [] if side.sets.is_copied else self._some_steps(count)
-        first_s, seconds = self._steps(side, order[:count], written, seeds, some)
-        settled = self._verified_steps(side, written, seeds, some)
+        first_s, seconds = self._steps(side, order[:count], written, seeds)
+        some = [] if side.sets.is_copied else [*self._some_steps(count), count - 1]
+        settled = self._verified_steps(side, written, seeds, [] if self._plain else some)
         if not settled:
             subject.survey([0])
         subject.release()
@@ -409,30 +409,22 @@ class Clock:
         return settled
 
     def _steps(
-        self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int], some: Sequence[int]
+        self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int]
     ) -> tuple[float, list[float]]:
-        """When the first call was answered, and the seconds of each.
-
-        What shows the contents of one lies between the answer before and its own. Of some outputs are kept as they are
-        right after the answer, which is nobody's time.
-        """
-        begins, first_s, seconds = time.monotonic(), 0.0, list[float]()
+        """When the first call was answered, and the seconds of each, from when its contents began to be shown."""
+        first_s, seconds = 0.0, list[float]()
         for call, (slot, seed) in enumerate(zip(order, seeds, strict=True)):
+            begins = time.monotonic()
             side.sets.reveal([slot])
             try:
-                side.subject.step(slot, seed=seed, hold=call == len(order) - 1)
+                answered_s = side.subject.step(slot, seed=seed, last=call == len(order) - 1)
             except LaidOutAnew:
                 if side is self._candidate:
                     self._alike({0: written[call]})
                     raise
-            answered = time.monotonic()
-            first_s = first_s or answered
-            seconds.append(answered - begins)
-            begins = answered
-            if call in some:
-                with self._verifying():
-                    side.subject.keep_step(call)
-                begins = time.monotonic()
+                answered_s = time.monotonic()
+            first_s = first_s or answered_s
+            seconds.append(answered_s - begins)
         return first_s, seconds
 
     def paused(self, candidate: Side, reference: Side) -> bool:

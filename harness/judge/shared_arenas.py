@@ -1,6 +1,7 @@
 """Shared arenas: memory handed to a worker by its descriptor, and values whose tensors lie in such memory."""
 
 import os
+from contextlib import closing
 from typing import Any
 
 import torch
@@ -29,6 +30,12 @@ class SharedArenas:
             os.close(descriptor)
         return self._arenas, answer.base
 
+    def attach_words(self, size: int) -> tuple[int, memoryview]:
+        """Have the worker map so many bytes, a multiple of eight; their number, and them as words of eight bytes."""
+        with closing(HostArena(size)) as arena:  # what words are of stays mapped
+            number, _ = self.attach(arena)
+            return number, arena.words()
+
     def share(self, given: Any) -> tuple[Value, int | None]:
         """A nested value for the worker; tensors in it go into a host arena of their own, by its number."""
         found: list[torch.Tensor] = []
@@ -48,9 +55,8 @@ class SharedArenas:
         arguments = encode(given, place)
         if not found:
             return arguments, None
-        arena = HostArena(cursor)
-        for leaf, value in zip(tensors(arguments), found, strict=True):
-            view(arena.bytes(), leaf, leaf.offset).copy_(value)
-        number, _ = self.attach(arena)
-        arena.close()
+        with closing(HostArena(cursor)) as arena:
+            for leaf, value in zip(tensors(arguments), found, strict=True):
+                view(arena.bytes(), leaf, leaf.offset).copy_(value)
+            number, _ = self.attach(arena)
         return arguments, number

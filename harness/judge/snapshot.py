@@ -99,7 +99,7 @@ class Kept:
             return self
         if element_size(mine.dtype) != element_size(leaf.dtype) or overlap(mine.shape, mine.strides):
             return None
-        offsets, width = _offsets(mine, self.places)
+        offsets, width = offsets_of(mine, self.places)
         flat, there = _elements_at(leaf, offsets // width)
         covered = len(flat) / len(offsets) * mine.elements / leaf.elements  # places are drawn evenly from all elements
         return Kept(self.source, leaf, self.data[there], flat) if covered >= _FEWEST_SHARE else None
@@ -109,7 +109,7 @@ class Kept:
         if self.places is None:
             size = self.layout.span * element_size(self.layout.dtype)
             return torch.equal(self.source.read(size), self.data[:size])
-        return torch.equal(self.source.read_at(*_offsets(self.layout, self.places)), self.data)
+        return torch.equal(self.source.read_at(*offsets_of(self.layout, self.places)), self.data)
 
     def sampled(self) -> Sampled:
         """The elements that were kept."""
@@ -190,7 +190,7 @@ def places_of(
     flat = plain.flat.expand(calls, PLACES).clone()
     for call, places in rows.items():
         flat[call, : len(places)] = places.to(device)
-    offsets, width = _offsets(layout, flat)
+    offsets, width = offsets_of(layout, flat)
     return Places(flat, offsets // width)
 
 
@@ -200,7 +200,7 @@ def places_in(layout: TensorValue, device: torch.device) -> Places:
         flat = torch.arange(layout.elements, device=device)
     else:
         flat = torch.randint(0, layout.elements, (PLACES,), generator=_chance(device), device=device)
-    offsets, width = _offsets(layout, flat)
+    offsets, width = offsets_of(layout, flat)
     return Places(flat, offsets // width)
 
 
@@ -333,7 +333,7 @@ def keep(source: Source, layout: TensorValue, *, whole: bool, wanted: torch.Tens
     """
     if not whole:
         places = places_of(layout, torch.device("cpu"), 1, {0: wanted}).flat.reshape(-1)
-        return Kept(source, layout, source.read_at(*_offsets(layout, places)), places)
+        return Kept(source, layout, source.read_at(*offsets_of(layout, places)), places)
     size = layout.span * element_size(layout.dtype)
     try:
         return Kept(source, layout, source.read(int(size * _ROOM)))
@@ -369,7 +369,7 @@ def _elements_at(
     return flat[there], there
 
 
-def _offsets(layout: TensorValue, places: torch.Tensor) -> tuple[torch.Tensor, int]:
+def offsets_of(layout: TensorValue, places: torch.Tensor) -> tuple[torch.Tensor, int]:
     """Where elements of these flat indices lie, in bytes, and how wide one is."""
     width = element_size(layout.dtype)
     places, offsets = places.clone(), torch.zeros_like(places)

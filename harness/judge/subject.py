@@ -151,12 +151,13 @@ class Subject(Protocol):
         many calls.
         """
 
-    def expect_steps(self, *, seed: int | None) -> None:
-        """Be ready for calls that come one by one on a host (`step`), however many those are."""
+    def expect_steps(self, slots: Sequence[int], *, seed: int | None) -> None:
+        """Be ready for calls that come one by one on a host (`step`), of these slots in this order or of fewer."""
 
-    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
+    def step(self, slot: int, *, seed: int, last: bool = False) -> float:
         """Call the model on one slot, as `round` does on several, under this seed, which `expect_steps` named too
-        unless each call has its own.
+        unless each call has its own; the time of `time.monotonic` when it was answered. The subject is stopped once it
+        has answered the `last` one.
 
         Raises LaidOutAnew where its output has another number of tensors than was described last.
         """
@@ -175,9 +176,6 @@ class Subject(Protocol):
         are those of the last call alone; `snapshot` then keeps what the judge saw of it, and
         raises Unsettled where it could not see those of all. The subject is stopped at the end, as by `hold`.
         """
-
-    def keep_step(self, call: int) -> None:
-        """Keep the output of the call that `step` made last as it is now. The subject is stopped meanwhile."""
 
     def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
         """Outputs of these calls, which came one by one before the last one, as they were read when each was answered:

@@ -28,7 +28,6 @@ from harness.transport.worker_messages import (
     OpenDevice,
     Raised,
     Ready,
-    Step,
 )
 
 M = TypeVar("M", bound=Frozen)
@@ -154,17 +153,9 @@ class Conversation:
         deadline = self._begin(text_of(request), descriptors, seconds, during)
         return self._done(len(request.slots), deadline, seconds, during, stop, spin_s=spin_s)
 
-    def ask_step(
-        self, request: Step, *, tensors: int, seconds: float, why: str = "", stop: Callable[[], None] = lambda: None
-    ) -> Done:
-        """The same of one of the calls that come after `Steps`. Its output is expected to have so many `tensors`."""
-        during = f"step: {why}" if why else "step"
-        deadline = self._begin(request.packed(), (), seconds, during)
-        return self._done(1, deadline, seconds, during, stop, size=Done.size_of(1, tensors))
-
     def last_step(self, *, seconds: float, stop: Callable[[], None]) -> Done:
         """The `Done` of the last of the calls that came by a page (`Steps`); `stop` is as in `ask_round`."""
-        return self._done(1, time.monotonic() + seconds, seconds, "steps", stop, size=None)
+        return self._done(1, time.monotonic() + seconds, seconds, "steps", stop)
 
     def attend(self, deadline: float, seconds: float, why: str) -> float:
         """Answer a build that is asked for in a call that came by a page; the deadline, by what that took later.
@@ -195,11 +186,10 @@ class Conversation:
         stop: Callable[[], None],
         *,
         spin_s: float = 0.0,
-        size: int | None = None,
     ) -> Done:
-        """The `Done` of so many calls, which is expected to have `size` bytes, where that is known."""
+        """The `Done` of so many calls."""
         while True:
-            frame = self._frame(deadline, seconds, during, spin_s, size)
+            frame = self._frame(deadline, seconds, during, spin_s)
             if frame.text.startswith(DONE):
                 stop()
                 with self._protocol():
@@ -231,14 +221,10 @@ class Conversation:
                 raise SubjectFailed("protocol", f"answered {message.say!r} while {during}", self._end().log)
             return message
 
-    def _frame(
-        self, deadline: float, seconds: float, during: str, spin_s: float = 0.0, size: int | None = None
-    ) -> Frame:
-        """The next frame, without descriptors: no answer brings any. Of a `Done` of `size` bytes it takes few steps."""
+    def _frame(self, deadline: float, seconds: float, during: str, spin_s: float = 0.0) -> Frame:
+        """The next frame, without descriptors: no answer brings any."""
         try:
             with self._protocol():
-                if size is not None:
-                    return Frame(self._channel.receive_expected(size, deadline=deadline), ())
                 frame = self._channel.receive_text(deadline=deadline, spin_s=spin_s)
         except Closed:
             raise self._died() from None

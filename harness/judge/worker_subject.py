@@ -16,8 +16,8 @@ from harness.backends.hardware import Hardware
 from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
 from harness.judge.device_steps import DeviceSteps
-from harness.judge.failure import LaidOutAnew
 from harness.judge.held_worker import HeldWorker
+from harness.judge.host_steps import HostSteps
 from harness.judge.inputs import InputSets, Staged
 from harness.judge.kept_outputs import KeptOutputs, LookedFor
 from harness.judge.opened_memory import OpenedMemory
@@ -25,7 +25,6 @@ from harness.judge.output_layouts import OutputLayouts
 from harness.judge.output_memory import OutputMemory
 from harness.judge.output_reader import OutputReader
 from harness.judge.shared_arenas import SharedArenas
-from harness.judge.snapshot import Kept
 from harness.judge.subject import KernelUse, Round, Stepped, Trace, Unsettled
 from harness.judge.worker_conversation import Conversation
 from harness.schema.problem import Precision
@@ -44,8 +43,6 @@ from harness.transport.worker_messages import (
     Order,
     Release,
     Released,
-    Step,
-    Steps,
     Taken,
     TakeWeights,
     Traced,
@@ -68,7 +65,6 @@ class WorkerSubject:
     cuda_error = 0
     _was_stepped = False
     _last_described: tuple[Value, ...] = ()
-    _kept_steps: dict[int, list[list[Kept]]]
 
     def __init__(
         self,
@@ -128,6 +124,7 @@ class WorkerSubject:
             layouts=self._layouts,
             opened=self._opened,
         )
+        self._host_steps = HostSteps(conversation, self._arenas, inputs=self._inputs, layouts=self._layouts)
         self.weights: abc.Mapping[str, str] = {}
 
     def construct(self, seed: int) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -237,25 +234,25 @@ class WorkerSubject:
         deadline = self._deadlines.of_round(calls, first=not self._was_called)
         return deadline.seconds, deadline.why
 
-    def expect_steps(self, *, seed: int | None) -> None:
+    def expect_steps(self, slots: Sequence[int], *, seed: int | None) -> None:
         self._opened.unmark()
-        self._kept_steps = {}
         if self._inputs.copied_arena is None:
             seconds, why = self._deadline_of(1)
-            self._talk.ask(Steps(seed=seed), Attending, seconds=seconds, why=why)
+            self._host_steps.expect(slots, seed=seed, seconds=seconds, why=why)
 
-    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
+    def step(self, slot: int, *, seed: int, last: bool = False) -> float:
         if self._inputs.copied_arena is not None:  # it takes a message to have contents copied
-            self.round([slot], seed=seed, hold=hold)
-            return
+            self.round([slot], seed=seed, hold=last)
+            return time.monotonic()
         self._round_begins([slot])
         seconds, why = self._deadline_of(1)
-        stop = self._held.halt if hold else lambda: None
-        tensors = len(self._layouts.newest)
-        request = Step(slot, self._inputs.plain_of([slot]), seed)
-        self._done = self._talk.ask_step(request, tensors=tensors, seconds=seconds, why=why, stop=stop)
-        if len(self._done.addresses[0]) != tensors:
-            raise LaidOutAnew("named another number of outputs than it had described before")
+        answered_s = None
+        try:
+            answered_s = self._host_steps.step(slot, seed=seed, seconds=seconds, why=why)
+        finally:
+            if last or answered_s is None:
+                self._done = self._host_steps.end(seconds=seconds, stop=self._held.halt)
+        return answered_s
 
     def copies_of_a_look(self) -> int:
         is_plain = self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None
@@ -276,21 +273,12 @@ class WorkerSubject:
         self._was_stepped = True
         return stepped
 
-    def keep_step(self, call: int) -> None:
-        assert self._done is not None
-        if self._inputs.copied_arena is not None:
-            return
-        self._held.halt()
-        kept = self._kept.now_on_host(self._done)
-        self._kept_steps[call] = [] if self._held.ran() else kept
-        self._held.resume()
-
     def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
         if self._layouts.has_plain or self._inputs.copied_arena is not None:
             return {}  # nothing tells which numbers a call had
-        kept = {call: self._steps.seen_of(call) if self._apart else self._kept_steps[call] for call in calls}
+        steps = self._steps if self._apart else self._host_steps
         like = self._last_described[-1]
-        return {call: [self._reader.put_together(like, each) for each in ways] for call, ways in kept.items()}
+        return {call: [self._reader.put_together(like, each) for each in steps.seen_of(call)] for call in calls}
 
     def look_at(self, places: abc.Mapping[int, Sequence[torch.Tensor | None]]) -> None:
         self._kept.look_at(places)
@@ -392,8 +380,10 @@ class WorkerSubject:
         """Unmap what was opened of the worker's memory. The worker itself is its owner's to end."""
         self._opened.close()
         self._steps.close()
+        self._host_steps.close()
 
     def end(self) -> None:
         self._opened.close()
         self._steps.close()
+        self._host_steps.close()
         self._talk.end()

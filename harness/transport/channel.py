@@ -70,7 +70,6 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._ahead = b""
         """What was read already of the frames that come next."""
 
     @classmethod
@@ -155,32 +154,8 @@ class Channel:
             raise
         return Frame(text, tuple(descriptors))
 
-    def receive_expected(self, size: int, *, deadline: float | None = None, spin_s: float = 0.0) -> bytes:
-        """The text of the next frame, of which `size` bytes are expected; it may have any number.
-
-        A clock may wait for it: an expected one takes few steps, and as many after its last byte whatever part of it
-        came before. Descriptors that it brings are closed. `spin_s` and what is raised are as of `receive_frame`.
-        """
-        self._spin(spin_s)
-        expected, whole = _HEADER.pack(size, 0), _HEADER.size + size
-        arrived, self._ahead = self._ahead[:whole], self._ahead[whole:]
-        while expected.startswith(arrived[: _HEADER.size]):
-            if len(arrived) == whole:
-                return arrived[_HEADER.size :]
-            self._wait(deadline)
-            arrived += self._part(whole - len(arrived))
-        self._ahead = arrived + self._ahead
-        frame = self.receive_text(deadline=deadline)
-        frame.close()
-        return frame.text
-
-    def put_back(self, text: bytes) -> None:
-        """Have this be the next text that is received."""
-        self._ahead = _HEADER.pack(len(text), 0) + text + self._ahead
-
     def _read(self, size: int, deadline: float | None, descriptors: list[int] | None) -> bytes:
-        parts, self._ahead = [self._ahead[:size]], self._ahead[size:]
-        missing = size - len(parts[0])
+        parts, missing = list[bytes](), size
         while missing:
             self._wait(deadline)
             parts.append(self._part(min(missing, 1 << 20), descriptors))
@@ -204,7 +179,7 @@ class Channel:
     def is_quiet(self) -> bool:
         """Whether nothing has arrived that was not received yet; a peer that has gone counts as quiet."""
         try:
-            return not (self._ahead or self._sock.recv(1, _PEEK))
+            return not self._sock.recv(1, _PEEK)
         except BlockingIOError:
             return True
         except OSError:
@@ -212,7 +187,7 @@ class Channel:
 
     def _spin(self, seconds: float) -> None:
         """Return as soon as something can be read, or after `seconds`."""
-        if not seconds or self._ahead:
+        if not seconds:
             return
         poller, until = _poller(self._sock, select.POLLIN), time.monotonic() + seconds
         while not poller.poll(0) and time.monotonic() < until:

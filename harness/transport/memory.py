@@ -401,6 +401,40 @@ def read_places(pid: int, addresses: Sequence[int], into: Any) -> None:
             raise OSError(code, os.strerror(code) if moved < 0 else "the range is not mapped")
 
 
+class PlacesReader:
+    """Reads places of a process with as little between the question and the reading as can be: all that is known
+    before is made ready.
+
+    `widths` are the bytes at each place. A row of `into`, a contiguous host uint8 tensor, holds those of all places,
+    one after the other.
+    """
+
+    def __init__(self, pid: int, widths: Sequence[int], into: Any) -> None:
+        import numpy as np
+
+        self._pid = pid
+        self._vectors = np.zeros((len(widths), 2), np.uint64)
+        self._vectors[:, 1] = widths
+        self._rows, self._row_bytes = into.data_ptr(), into.shape[1]
+        self._calls: list[tuple[ctypes.c_void_p, int, int, int]] = []
+        at = 0
+        for first in range(0, len(widths), _MOST_VECTORS):
+            some = widths[first : first + _MOST_VECTORS]
+            remote = ctypes.c_void_p(self._vectors.ctypes.data + first * ctypes.sizeof(_IoVector))
+            self._calls.append((remote, len(some), at, sum(some)))
+            at += sum(some)
+
+    def read(self, row: int, addresses: Any) -> bool:
+        """Fill a row from these places, a numpy array of uint64; False where not all of them are mapped there."""
+        self._vectors[:, 0] = addresses
+        begins = self._rows + row * self._row_bytes
+        for remote, count, at, size in self._calls:
+            local = _IoVector(begins + at, size)
+            if _libc.process_vm_readv(self._pid, ctypes.byref(local), 1, remote, count, 0) != size:
+                return False
+        return True
+
+
 def overwrite_process(pid: int, ranges: Sequence[tuple[int, int]], byte: int) -> None:
     """Set every byte of these ranges (address, size) of process `pid` to `byte`.
 

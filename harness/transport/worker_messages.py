@@ -151,46 +151,14 @@ class Go(Frozen):
 class Steps(Frozen):
     """Calls come one by one: be ready for them, as far as that can be. Answer: `Attending`.
 
-    Each comes as a `Step` once its contents are there, and is answered by a `Done` of that call alone, or by `Raised`.
-    How many come nothing tells: the next other request ends them, and asks of the outputs of the last. All have `seed`;
-    where that is None each comes with its own, so that nothing is drawn before it.
-
-    Where `page` names an arena on the host the words of that call and answer, as `steps_page` has them, until one says
-    that it was the last call. Then comes a `Done` of that, or `Raised` before.
+    The arena `page`, on the host, has the words of each call and answer, as `steps_page` names them, until one says
+    that there are no more. Then comes a `Done` of the last call, or `Raised` before; the next request asks of its
+    outputs. All calls have `seed`; where that is None each comes with its own, so that nothing is drawn before it.
     """
 
     say: Literal["steps"] = "steps"
     seed: int | None
-    page: int | None = None
-
-
-@dataclass(frozen=True)
-class Step:
-    """Call the model on a slot. `plain` is as in `Go`, of this call alone; `seed` counts where `Steps` has none.
-
-    It crosses the wire in a binary form, because a call may take no longer than parsing would: the byte 0x02, the slot
-    (u32) and the seed (u64), little-endian, and `plain`, if any.
-    """
-
-    slot: int
-    plain: str | None = None
-    seed: int = 0
-
-    def packed(self) -> bytes:
-        return STEP + _SLOT_AND_SEED.pack(self.slot, self.seed) + (self.plain or "").encode()
-
-    @staticmethod
-    def unpacked(text: bytes) -> tuple[int, bytes, int]:
-        """The slot, the plain values, none where that is empty, and the seed."""
-        slot, seed = _SLOT_AND_SEED.unpack_from(text, len(STEP))
-        return slot, text[STEP_BYTES:], seed
-
-
-STEP = b"\x02"
-"""The first byte of `Step`."""
-_SLOT_AND_SEED = struct.Struct("<IQ")
-STEP_BYTES = len(STEP) + _SLOT_AND_SEED.size
-"""Of a `Step` without plain values."""
+    page: int
 
 
 class Describe(Frozen):
@@ -323,17 +291,6 @@ class Done:
         device_ms = math.nan if self.device_ms is None else self.device_ms
         plain = self.plain or (0,) * len(counts)
         return DONE + struct.pack(f"<d{len(counts)}I{len(counts) + len(flat)}Q", device_ms, *counts, *plain, *flat)
-
-    @staticmethod
-    def packed_alone(addresses: tuple[int, ...], extents: tuple[int, ...], plain: int) -> bytes:
-        """What `packed` makes of one call where there is no device, in few steps."""
-        tensors = len(addresses)
-        return struct.pack(f"<cdI{1 + 2 * tensors}Q", DONE, math.nan, tensors, plain, *addresses, *extents)
-
-    @staticmethod
-    def size_of(calls: int, tensors: int) -> int:
-        """Bytes of the form for so many calls of so many output tensors each."""
-        return _DONE_HEAD + calls * (12 + 16 * tensors)
 
     @classmethod
     def unpacked(cls, text: bytes, calls: int) -> "Done":

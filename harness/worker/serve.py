@@ -31,17 +31,18 @@ from harness.transport.steps_page import (
     ANSWERED,
     MOST_TENSORS,
     OVER,
+    PLAIN,
     SEED,
     SHOWN,
     TENSORS,
+    TEXT_BYTES,
     number_of,
     slot_of,
+    text_in,
 )
 from harness.transport.values import TensorValue, decode, digest_of_plain, encode, sample_of, unpacked_plain, with_plain
 from harness.transport.worker_messages import (
     REQUEST,
-    STEP,
-    STEP_BYTES,
     Attach,
     Attached,
     Attend,
@@ -69,7 +70,6 @@ from harness.transport.worker_messages import (
     Ready,
     Release,
     Released,
-    Step,
     Steps,
     Take,
     Taken,
@@ -91,9 +91,9 @@ _synchronize = torch.cuda.synchronize  # as it was before candidate code could p
 _now = time.perf_counter
 _DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 _ATTENTION_S = 0.05  # the round follows at once
-_STEP_S = 5e-3
-"""So long the next call is waited for awake. By then its contents are shown, if it is a short one. Whoever sleeps is
-woken on the core of the judge, where both wait for each other: calls of 20 us took ten times as long."""
+_LOOKS_AWAKE, _NAP_S = 100_000, 5e-5
+"""So many looks at a word, some 5 ms, come without a pause: by then contents of a short call are shown. Who naps leaves
+its core to others."""
 _POISON = 0xFF  # not a number in every floating type, -1 in every signed one
 _CYCLES = 5_000_000  # of the device, some milliseconds
 _LOOPS = 6_000  # some 0.3 ms
@@ -358,21 +358,18 @@ class Server:
 
         return _blame("call", calls) if self._emulation is None else self._emulated(calls, request.order)
 
-    def _steps(self, request: Steps) -> Done | None:
-        """Answer calls until something else is asked. All that need not wait for a call's contents is done before."""
+    def _steps(self, request: Steps) -> Done:
+        """Answer calls until there are no more. All that need not wait for a call's contents is done before."""
         gc.disable()
         self._outputs = []
         self._channel.send(Attending())
-        if request.page is None:
-            _blame("call", lambda: self._call_one_by_one(request.seed))
-            return None
         page = self._arenas[request.page]
         assert isinstance(page, HostArena)
         return _blame("call", lambda: self._call_at_sight(page.words(), request.seed))
 
     def _call_at_sight(self, words: memoryview, seed: int | None) -> Done:
-        """Answer calls as `steps_page` has them. What is said of an output comes once it is there, for good measure:
-        when it is the judge finds out itself.
+        """Answer calls as `steps_page` has them. On a device what is said of an output comes once it is there, for good
+        measure: when it is the judge finds out itself.
         """
         inputs, model, outputs = self._inputs, self._model, self._outputs
         on_device, word = self._device.type == "cuda", 0  # as it was when this was asked
@@ -381,44 +378,23 @@ class Server:
             while True:
                 if seed is not None:
                     self._seed(seed)
-                before = word
-                while (word := words[SHOWN]) == before:
-                    pass
+                word = _word_after(word, words)
                 if word == OVER:
                     return Done(addresses=(end[0],), extents=(end[1],), plain=(end[2],))
                 if seed is None:
                     self._seed(words[SEED])
                 outputs.clear()
-                output = _settled(model(*inputs[slot_of(word)]))
+                slot = slot_of(word)
+                if size := words[TEXT_BYTES]:
+                    self._take_plain([slot], bytes(text_in(words)[:size]).decode())
+                output = _settled(model(*inputs[slot]))
                 if on_device:
                     _synchronize()
                 end = _end_of(output)
-                words[TENSORS] = len(end[0])
+                words[TENSORS], words[PLAIN] = len(end[0]), end[2]
                 for place, address in enumerate(end[0][:MOST_TENSORS], ADDRESSES):
                     words[place] = address
                 words[ANSWERED] = number_of(word)
-                outputs.append(output)
-                del output
-
-    def _call_one_by_one(self, seed: int | None) -> None:
-        receive, send = self._channel.receive_expected, self._channel.send_text
-        inputs, model, outputs = self._inputs, self._model, self._outputs
-        with torch.no_grad():
-            while True:
-                if seed is not None:
-                    self._seed(seed)
-                step = receive(STEP_BYTES, spin_s=_STEP_S)
-                if not step.startswith(STEP):
-                    self._channel.put_back(step)
-                    return
-                outputs.clear()
-                slot, plain, own_seed = Step.unpacked(step)
-                if seed is None:
-                    self._seed(own_seed)
-                if plain:
-                    self._take_plain([slot], plain.decode())
-                output = _settled(model(*inputs[slot]))
-                send(Done.packed_alone(*_end_of(output)))
                 outputs.append(output)
                 del output
 
@@ -590,6 +566,16 @@ def _parameters(model: Any) -> tuple[ParameterShape, ...]:
         )
         for name, value in named
     )
+
+
+def _word_after(before: int, words: memoryview) -> int:
+    """The word that asks for a call, once it is another one than before."""
+    for _ in range(_LOOKS_AWAKE):
+        if (word := words[SHOWN]) != before:
+            return word
+    while (word := words[SHOWN]) == before:
+        time.sleep(_NAP_S)
+    return word
 
 
 def _end_of(output: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:

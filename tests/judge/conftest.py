@@ -90,23 +90,22 @@ class FunctionSubject:
             self._outputs = [self._model(*self._inputs[slot]) for slot in slots]
         return Round(time.monotonic() - started, len(slots))
 
-    def expect_steps(self, *, seed: int | None) -> None:
-        self._kept_steps: dict[int, Any] = {}
+    def expect_steps(self, slots: Sequence[int], *, seed: int | None) -> None:
+        self.kept_steps: list[Any] = []
 
-    def step(self, slot: int, *, seed: int, hold: bool = False) -> None:
-        self.round([slot], seed=seed, hold=hold)
-
-    def keep_step(self, call: int) -> None:
-        (self._kept_steps[call],) = in_each(self._outputs, torch.clone)
+    def step(self, slot: int, *, seed: int, last: bool = False) -> float:
+        self.round([slot], seed=seed, hold=last)
+        self.kept_steps += in_each(self._outputs, torch.clone)
+        return time.monotonic()
 
     def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
-        return {call: [self._kept_steps[call]] for call in calls}
+        return {call: [self.kept_steps[call]] for call in calls}
 
     def copies_of_a_look(self) -> int:
         return 0
 
     def steps(self, staged: Sequence[Staged], *, seed: int, own_seeds: Sequence[int], copies: int) -> Stepped:
-        raise AssertionError("on a host calls come by messages")
+        raise AssertionError("on a host calls come by `step`")
 
     def look_for(self, calls: int) -> None:
         pass

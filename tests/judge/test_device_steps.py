@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -129,13 +130,14 @@ class Stage:
         def holding(address, size):
             return Allocation(address, size, "ab", seen_at(address, size)) if maps(address) else None
 
-        def attach(arena):
-            self.talk.page = arena.words()
-            return 7, 4096
+        def attach_words(size):
+            with closing(HostArena(size)) as arena:
+                self.talk.page = arena.words()
+            return 7, self.talk.page
 
         self.steps = DeviceSteps(
             self.talk,
-            SimpleNamespace(attach=attach),
+            SimpleNamespace(attach_words=attach_words),
             hardware=SimpleNamespace(copy_engines=lambda: self.engines, touch=lambda: None, device=torch.device("cpu")),
             inputs=SimpleNamespace(allocations=[]),
             layouts=laid_out_like(like),

@@ -33,7 +33,6 @@ from harness.transport.worker_messages import (
     Ready,
     Release,
     Released,
-    Step,
 )
 
 LOAD = Load(source="", class_name="ModelNew", device="cpu", emulate=False, visible={})
@@ -468,10 +467,9 @@ DONE_OF_ONE = Done(((64,),)).packed()
 
 
 def stepped(one, *sent: bytes, stop=lambda: None):
-    """Ask for one call of an output of one tensor, and have the worker send this once it was asked."""
+    """Wait for what is said of the last call that came by a page, an output of one tensor, and have this be sent."""
 
     def answer() -> None:
-        assert one.theirs.receive_text().text == Step(3).packed()
         with contextlib.suppress(OSError):
             for part in sent:
                 one.theirs._sock.sendall(part)
@@ -480,7 +478,7 @@ def stepped(one, *sent: bytes, stop=lambda: None):
     thread = threading.Thread(target=answer)
     thread.start()
     try:
-        return one.talk.ask_step(Step(3), tensors=1, seconds=0.5, stop=stop)
+        return one.talk.last_step(seconds=0.5, stop=stop)
     finally:
         thread.join()
 
@@ -490,7 +488,7 @@ def framed(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("cut", [0, 4, 8, 20])
-def test_a_step_is_stopped_once_the_last_byte_of_done_was_read(stage, cut):
+def test_the_last_call_is_stopped_once_the_last_byte_of_done_was_read(stage, cut):
     one, stopped = stage(), []
     done = stepped(one, framed(DONE_OF_ONE)[:cut], framed(DONE_OF_ONE)[cut:], stop=lambda: stopped.append(True))
     assert (done.addresses, stopped) == (((64,),), [True])
@@ -509,7 +507,7 @@ def test_a_step_is_stopped_once_the_last_byte_of_done_was_read(stage, cut):
         (struct.pack("<II", 1 << 30, 0), "protocol"),
     ],
 )
-def test_what_is_no_done_of_a_step_broke_the_protocol_or_is_late(stage, sent, reason):
+def test_what_is_no_done_of_the_last_call_broke_the_protocol_or_is_late(stage, sent, reason):
     one = stage()
     with pytest.raises(SubjectFailed) as caught:
         stepped(one, sent)
@@ -517,16 +515,12 @@ def test_what_is_no_done_of_a_step_broke_the_protocol_or_is_late(stage, sent, re
     assert one.worker.killed
 
 
-def test_a_step_is_not_answered_before_it_is_asked_or_twice(stage):
+def test_what_is_said_while_a_call_comes_by_a_page_broke_the_protocol(stage):
     one = stage()
-    stepped(one, framed(DONE_OF_ONE) * 2)
-    with pytest.raises(SubjectFailed, match="before it was asked") as caught:
-        one.talk.ask_step(Step(3), tensors=1, seconds=0.5)
+    one.theirs.send_text(DONE_OF_ONE)
+    with pytest.raises(SubjectFailed) as caught:
+        one.talk.attend(time.monotonic() + 5, 5.0, "")
     assert caught.value.reason == "protocol"
-
-
-def test_of_more_tensors_than_are_expected_a_step_tells_too(stage):
-    assert stepped(stage(), framed(Done(((64, 128),)).packed())).addresses == ((64, 128),)
 
 
 def test_what_a_step_raises_is_told(stage):

@@ -13,7 +13,7 @@ from hosts import Host
 
 from harness.judge import attached_inputs, output_layouts, output_memory
 from harness.judge.deadlines import Deadlines
-from harness.judge.failure import LaidOutAnew, SubjectFailed
+from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.snapshot import Allocation, Mapping
 from harness.judge.worker_subject import WorkerSubject
@@ -29,7 +29,6 @@ from harness.transport.worker_messages import (
     Done,
     Prepared,
     Released,
-    Step,
     Traced,
 )
 
@@ -149,36 +148,12 @@ def test_plain_values_come_with_go_once_any_was_drawn_anew(subject):
     assert asked == [None, "[[7], [3]]"]
 
 
-def test_plain_values_come_with_each_call_that_comes_alone(subject):
-    asked = []
-
-    def ask_step(request, *, tensors, **_):
-        asked.append(request)
-        return Done(addresses=((),), plain=(0,))
-
-    subject._talk.ask_step = ask_step
-    sets = InputSets([torch.zeros(4), 3], 2, HostArena)
-    subject.attach(sets)
-    subject.expect_steps(seed=1)
-    subject.step(1, seed=1)
-    sets.write(1, [torch.ones(4), 7])
-    subject.step(1, seed=1)
-    sets.close()
-    assert asked == [Step(1, None, 1), Step(1, "[[7]]", 1)]
-
-
-def test_a_call_that_comes_alone_has_as_many_outputs_as_were_described(subject):
-    subject._talk.ask_step = lambda request, *, tensors, **_: Done(addresses=((64,) * (tensors + 1),), plain=(0,))
-    with pytest.raises(LaidOutAnew, match="another number of outputs"):
-        subject.step(0, seed=1)
-
-
 def test_where_contents_are_copied_by_a_message_calls_come_as_rounds(subject):
     subject._talk.ask_round = lambda request, **_: Done(addresses=((),), plain=(0,))
     sets = InputSets([torch.zeros(4)], 1, partial(CopiedArena, device="cpu"))
     subject.attach(sets)
     subject._talk.log.clear()
-    subject.expect_steps(seed=1)
+    subject.expect_steps([0], seed=1)
     subject.step(0, seed=1)
     sets.close()
     assert subject._talk.log == ["Take"]

@@ -20,13 +20,12 @@ from harness.judge.worker_conversation import Conversation
 from harness.judge.worker_subject import WorkerSubject
 from harness.sandbox import Exit, Freezer
 from harness.schema.build import BuildFailure, BuildRequest
-from harness.transport import Channel, Frame
+from harness.transport import Channel, Frame, steps_page
 from harness.transport.channel import parsed
 from harness.transport.memory import HostArena, view
 from harness.transport.values import TensorValue, encode
 from harness.transport.worker_messages import (
     REQUEST,
-    STEP,
     Attach,
     Attached,
     Attending,
@@ -43,7 +42,6 @@ from harness.transport.worker_messages import (
     Ready,
     Release,
     Released,
-    Step,
     Steps,
 )
 
@@ -113,8 +111,6 @@ class HonestWorker:
                 return self._called(request.slots)
             case Steps():
                 return Attending()
-            case Step():
-                return self._called((request.slot,))
             case Describe():
                 return Described(outputs=tuple(encode(self.outputs[call], _described) for call in request.calls))
             case Release() | Detach():
@@ -124,6 +120,18 @@ class HonestWorker:
         self.outputs = [torch.relu(self._inputs[slot]) for slot in slots]
         addresses = tuple((output.data_ptr(),) for output in self.outputs)
         return Done(addresses, extents=tuple((output.nbytes,) for output in self.outputs))
+
+    def step(self, page: int, gone: Callable[[], bool]) -> Done:
+        """Answer calls by the words of a page, until there are no more or nobody is there to ask."""
+        words, number = self._arenas[page].words(), 0
+        done = Done(((),))
+        while (word := words[steps_page.SHOWN]) != steps_page.OVER and not gone():
+            if steps_page.number_of(word) > number:
+                number += 1
+                done = self._called((steps_page.slot_of(word),))
+                words[steps_page.TENSORS], words[steps_page.ADDRESSES] = 1, done.addresses[0][0]
+                words[steps_page.ANSWERED] = number
+        return done
 
     def close(self) -> None:
         self._inputs = []
@@ -157,6 +165,7 @@ def play(sock: socket.socket, change: Change, worker: HonestWorker) -> None:
     with Channel(sock) as channel:
         try:
             answer: Any = Ready()
+            request: Any = None
             while True:
                 text = answer.packed() if isinstance(answer, Done) else answer.model_dump_json().encode()
                 for sent in change(number, Sent(text)):
@@ -164,6 +173,9 @@ def play(sock: socket.socket, change: Change, worker: HonestWorker) -> None:
                         return
                     _send(sock, sent)
                 number += 1
+                if isinstance(request, Steps):
+                    answer, request = worker.step(request.page, lambda: _has_hung_up(sock)), None
+                    continue
                 request, frame = _next(channel)
                 if isinstance(request, Built):  # the answer to a build that `change` asked for
                     request, frame = _next(channel)
@@ -174,8 +186,16 @@ def play(sock: socket.socket, change: Change, worker: HonestWorker) -> None:
 
 def _next(channel: Channel) -> tuple[Any, Frame]:
     frame = channel.receive_text()
-    step = frame.text.startswith(STEP)
-    return Step(Step.unpacked(frame.text)[0]) if step else parsed(frame, REQUEST), frame
+    return parsed(frame, REQUEST), frame
+
+
+def _has_hung_up(sock: socket.socket) -> bool:
+    """Whether the judge will say nothing more; a message of it counts as well, for it ends the calls."""
+    try:
+        sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _send(sock: socket.socket, sent: Sent | bytes) -> None:
@@ -213,13 +233,13 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
     outcome = Outcome()
     inputs = [torch.tensor([[-1.0, 2.0], [3.0, -4.0]])]
     sets = InputSets(inputs, CALLS, HostArena)
+    talk = Conversation(worker, ours, refuse_to_build)
+    hasty: Any = _Hasty(talk, seconds)
+    subject = WorkerSubject(hasty, hardware=Host(), init_arguments=[], call_s=seconds, memory_bytes=1 << 30)
     with _in_a_thread(lambda: play(theirs, change, honest)):
         try:
             with ours:
-                talk = Conversation(worker, ours, refuse_to_build)
                 talk.expect_ready(seconds=seconds)
-                hasty: Any = _Hasty(talk, seconds)
-                subject = WorkerSubject(hasty, hardware=Host(), init_arguments=[], call_s=seconds, memory_bytes=1 << 30)
                 subject.construct(1)
                 subject.attach(sets)
                 for slot in range(CALLS):
@@ -230,14 +250,16 @@ def converse(change: Change, *, seconds: float = DEADLINE_S) -> Outcome:
                 outcome.outputs = [value.clone() if isinstance(value, torch.Tensor) else value for value in found]
                 outcome.honest = [value.clone() for value in honest.outputs]
                 del found
-                subject.expect_steps(seed=1)
+                subject.expect_steps(range(CALLS), seed=1)
                 for slot in range(CALLS):
-                    subject.step(slot, seed=1)
+                    subject.step(slot, seed=1, last=slot == CALLS - 1)
+                subject.step_outputs(range(CALLS))
                 subject.outputs([0])
                 subject.detach()
         except SubjectFailed as failed:
             outcome.outputs, outcome.reason, outcome.detail = None, failed.reason, failed.detail
         finally:
+            subject.close()
             sets.close()
     honest.close()
     outcome.killed = worker.killed
@@ -258,8 +280,11 @@ class _Hasty:
     def ask_round(self, request: Any, *, descriptors: Sequence[int] = (), **_: Any) -> Any:
         return self._talk.ask_round(request, seconds=self._seconds, descriptors=descriptors)
 
-    def ask_step(self, request: Any, *, tensors: int, **_: Any) -> Any:
-        return self._talk.ask_step(request, tensors=tensors, seconds=self._seconds)
+    def attend(self, deadline: float, seconds: float, why: str) -> float:
+        return self._talk.attend(deadline, seconds, why)
+
+    def last_step(self, **_: Any) -> Any:
+        return self._talk.last_step(seconds=self._seconds, stop=lambda: None)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from harness.transport.worker_messages import DONE, Done
 SEEDS = 700
 EXAMPLES = 300
 ANSWERS = 12
-"""Ready, constructed, attached, prepared, done, described, attending, done of two steps, described, released twice."""
+"""Ready, constructed, attached, prepared, done, described, attached, attending, done, described, released twice."""
 MESSAGES = tuple(
     text.encode()
     for text in (

@@ -5,17 +5,31 @@ import platform
 import subprocess
 import sys
 import threading
+import time
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from harness.transport import Channel, Frame
-from harness.transport.channel import parsed
+from harness.transport import Channel
+from harness.transport.memory import HostArena
+from harness.transport.steps_page import (
+    ADDRESSES,
+    ANSWERED,
+    OVER,
+    PLAIN,
+    SEED,
+    SHOWN,
+    TENSORS,
+    TEXT_BYTES,
+    WORDS,
+    shown,
+    text_in,
+)
 from harness.transport.values import packed_plain
 from harness.transport.worker_messages import (
     ANSWER,
-    DONE,
     Attending,
     Describe,
     Done,
@@ -23,9 +37,9 @@ from harness.transport.worker_messages import (
     Raised,
     Release,
     Released,
-    Step,
     Steps,
 )
+from harness.worker import serve
 from harness.worker.serve import Server
 
 
@@ -77,59 +91,96 @@ def stepping():
     channel, theirs = Channel.pair()
     server = Server(Channel(theirs))
     serving = threading.Thread(target=server.run)
+    arena = HostArena(8 * (WORDS + 8))
+    server._arenas[0] = arena
 
     def start(model, inputs):
         server._model, server._inputs = model, inputs
         serving.start()
-        return lambda request: _asked(channel, request)
+
+        def ask(request):
+            channel.send(request)
+            return channel.receive(ANSWER)
+
+        return ask, Page(channel, arena.words())
 
     yield start
+    arena.words()[SHOWN] = OVER  # whatever it still waits for
     channel.close()
     serving.join()
     theirs.close()
     gc.enable()
 
 
-def _asked(channel, request):
-    if not isinstance(request, Step):
-        channel.send(request)
-        return channel.receive(ANSWER)
-    channel.send_text(request.packed())
-    text = channel.receive_text().text
-    return Done.unpacked(text, 1) if text.startswith(DONE) else parsed(Frame(text, ()), ANSWER)
+class Page:
+    """The judge's side of the words."""
+
+    def __init__(self, channel, words):
+        self.channel, self.words, self.number = channel, words, 0
+
+    def call(self, slot, plain=b"", seed=0):
+        """Have it called; the words from which addresses follow, and these. What it raises ends that."""
+        text_in(self.words)[: len(plain)] = plain
+        self.words[TEXT_BYTES], self.words[SEED] = len(plain), seed
+        self.number += 1
+        self.words[SHOWN] = shown(self.number, slot)
+        while self.words[ANSWERED] != self.number:
+            if not self.channel.is_quiet():
+                return self.channel.receive(ANSWER)
+        return tuple(self.words[ADDRESSES : ADDRESSES + self.words[TENSORS]])
+
+    def end(self):
+        self.words[SHOWN] = OVER
+        self.number, done = 0, Done.unpacked(self.channel.receive_text().text, 1)
+        self.words[SHOWN] = self.words[ANSWERED] = 0
+        return done
 
 
 def test_how_long_a_loop_takes_is_told_where_it_is_asked(stepping):
-    ask = stepping(lambda x: x + 1, [[torch.zeros(4)]])
+    ask, _ = stepping(lambda x: x + 1, [[torch.zeros(4)]])
     assert ask(Release(loops=True)).loop_s > 0
     assert ask(Release()).loop_s == 0.0
 
 
 def test_calls_come_one_by_one_and_the_outputs_of_the_last_are_described(stepping):
-    ask = stepping(lambda x: x + 1, [[torch.zeros(4)], [torch.ones(5)]])
-    assert ask(Steps(seed=1)) == Attending()
-    ask(Step(0))
-    done = ask(Step(1))
-    assert done.extents == ((20,),)
+    ask, page = stepping(lambda x: x + 1, [[torch.zeros(4)], [torch.ones(5)]])
+    assert ask(Steps(seed=1, page=0)) == Attending()
+    page.call(0)
+    (address,) = page.call(1)
+    done = page.end()
+    assert (done.addresses, done.extents, done.plain) == (((address,),), ((20,),), (0,))
     (described,) = ask(Describe(calls=(0,))).outputs
-    assert (described.offset, described.shape) == (done.addresses[0][0], (5,))
+    assert (described.offset, described.shape) == (address, (5,))
     assert ask(Release()) == Released()
-    assert ask(Steps(seed=1)) == Attending()
-    assert ask(Step(0)).extents == ((16,),)
+    assert ask(Steps(seed=1, page=0)) == Attending()
+    page.call(0)
+    assert page.end().extents == ((16,),)
 
 
-def test_each_call_that_comes_alone_is_seeded_alike_and_without_gradients(stepping):
+def test_numbers_among_outputs_are_told_with_the_answer(stepping):
+    ask, page = stepping(lambda x: (x, float(x.sum())), [[torch.zeros(4)], [torch.ones(4)]])
+    ask(Steps(seed=1, page=0))
+    told = [(page.call(slot), page.words[PLAIN])[1] for slot in (0, 1, 0)]
+    assert told[0] == told[2] != told[1]
+    assert page.end().plain == (told[2],)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_each_call_that_comes_alone_is_seeded_and_without_gradients(stepping, own):
     drawn = []
 
     def model(x):
         drawn.append((float(torch.rand(())), torch.is_grad_enabled(), gc.isenabled()))
         return x
 
-    ask = stepping(model, [[torch.zeros(4)]])
-    ask(Steps(seed=7))
-    for _ in range(3):
-        ask(Step(0))
-    assert {*drawn} == {(float(torch.rand((), generator=torch.Generator().manual_seed(7))), False, False)}
+    ask, page = stepping(model, [[torch.zeros(4)]])
+    ask(Steps(seed=None if own else 7, page=0))
+    for seed in (1, 2, 3):
+        page.call(0, seed=seed)
+    page.end()
+    seeds = [1, 2, 3] if own else [7, 7, 7]
+    expected = [float(torch.rand((), generator=torch.Generator().manual_seed(seed))) for seed in seeds]
+    assert drawn == [(number, False, False) for number in expected]
 
 
 def test_the_output_of_a_call_is_let_go_before_the_next_call(stepping):
@@ -145,10 +196,11 @@ def test_the_output_of_a_call_is_let_go_before_the_next_call(stepping):
         return output
 
     made = []
-    ask = stepping(model, [[torch.zeros(4)]])
-    ask(Steps(seed=7))
+    ask, page = stepping(model, [[torch.zeros(4)]])
+    ask(Steps(seed=7, page=0))
     for _ in range(3):
-        ask(Step(0))
+        page.call(0)
+    page.end()
     assert alive == [0, 0, 0]
 
 
@@ -159,18 +211,30 @@ def test_plain_values_come_with_the_call_that_they_are_of(stepping):
         seen.append(number)
         return x
 
-    ask = stepping(model, [[torch.zeros(4), 1]])
-    ask(Steps(seed=7))
-    ask(Step(0))
-    ask(Step(0, packed_plain([[2]])))
-    ask(Step(0))
+    ask, page = stepping(model, [[torch.zeros(4), 1]])
+    ask(Steps(seed=7, page=0))
+    page.call(0)
+    page.call(0, packed_plain([[2]]).encode())
+    page.call(0)
+    page.end()
     assert seen == [1, 2, 2]
 
 
 def test_what_a_call_raises_is_told_and_ends_the_others(stepping):
-    ask = stepping(lambda x: 1 / 0, [[torch.zeros(4)]])
-    ask(Steps(seed=7))
-    raised = ask(Step(0))
+    ask, page = stepping(lambda x: 1 / 0, [[torch.zeros(4)]])
+    ask(Steps(seed=7, page=0))
+    raised = page.call(0)
     assert isinstance(raised, Raised)
     assert (raised.during, raised.type) == ("call", "ZeroDivisionError")
     assert ask(Release()) == Released()
+
+
+def test_a_worker_that_waits_long_for_a_call_leaves_its_core_to_others(stepping, monkeypatch):
+    napped = threading.Event()
+    monkeypatch.setattr(serve, "time", SimpleNamespace(sleep=lambda seconds: napped.set() or time.sleep(seconds)))
+    ask, page = stepping(lambda x: x, [[torch.zeros(4)]])
+    ask(Steps(seed=7, page=0))
+    page.call(0)
+    assert napped.wait(20)
+    page.call(0)
+    page.end()

@@ -1,0 +1,178 @@
+"""Host steps: calls on a host that are shown one by one, each once the one before is answered.
+
+They are asked for and answered by words of shared memory at which both sides look awake (`steps_page`): a message, and
+waking whoever waits for it asleep, take longer than a short call, and so does a stop of the worker. What is verified of
+a call are elements at random places of its output, which are read as soon as it is answered, of each call, while the
+worker goes on: a candidate does not learn which calls are verified, and what it does after its answer comes some
+microseconds too late.
+"""
+
+import itertools
+import operator
+import secrets
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from harness.judge.attached_inputs import AttachedInputs
+from harness.judge.failure import LaidOutAnew, SubjectFailed
+from harness.judge.output_layouts import Layout, OutputLayouts
+from harness.judge.shared_arenas import SharedArenas
+from harness.judge.snapshot import Kept, Source, offsets_of
+from harness.judge.worker_conversation import Conversation
+from harness.transport.memory import PlacesReader, element_size
+from harness.transport.steps_page import (
+    ADDRESSES,
+    ANSWERED,
+    MOST_TENSORS,
+    OVER,
+    PLAIN,
+    SEED,
+    SHOWN,
+    TENSORS,
+    TEXT_BYTES,
+    WORDS,
+    shown,
+    text_in,
+)
+from harness.transport.values import TensorValue
+from harness.transport.worker_messages import Attending, Done, Steps
+
+_PLACES, _FEWEST_PLACES = 32, 4
+"""So many elements of a tensor are read after each call, fewer of many tensors: of two calls in a round that leave out
+half of an output one in 10**19 is not told, of one in a hundred elements left out in seven calls one in ten."""
+_MOST_PLACES = 1 << 10
+_TEXT_BYTES = 1 << 16
+"""There is room for at least so much of what calls are given besides tensors."""
+_ATTENTION = 32
+"""Looks between two questions whether the worker said something else."""
+_AWAKE_S, _ASLEEP_SHARE = 2e-3, 0.02
+"""So long an answer is waited for awake, then in naps of that share of the time: who answers early gains as much."""
+
+
+class HostSteps:
+    """Those of one worker. Methods raise SubjectFailed as the conversation does."""
+
+    def __init__(
+        self, conversation: Conversation, arenas: SharedArenas, *, inputs: AttachedInputs, layouts: OutputLayouts
+    ) -> None:
+        self._talk, self._arenas, self._inputs, self._layouts = conversation, arenas, inputs, layouts
+        self._page: tuple[int, memoryview] | None = None
+        self._ways: list[Layout] = []
+        self._flat: list[torch.Tensor] = []
+        self._texts: dict[int, bytes] = {}
+        self._number = self._plain = 0
+        self._answered: tuple[int, ...] = ()
+        self._named: list[tuple[int, ...]] = []
+        self._could_read: list[bool] = []
+
+    def expect(self, slots: Sequence[int], *, seed: int | None, seconds: float, why: str) -> None:
+        """Be ready for calls of these slots, or fewer, in this order; each has its own seed where there is none."""
+        plain = {slot: self._inputs.plain_of([slot]) for slot in slots}
+        self._texts = {slot: (text or "").encode() for slot, text in plain.items()}
+        number, words = self._attached(max(map(len, self._texts.values())))
+        words[SHOWN] = words[ANSWERED] = 0
+        self._number = 0
+        self._draw_places(len(slots))
+        self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
+
+    def step(self, slot: int, *, seed: int, seconds: float, why: str) -> float:
+        """Call the model on a slot, whose contents are there; when it was answered. What may be verified is then read.
+
+        Raises LaidOutAnew where its output has another number of tensors than was described last.
+        """
+        assert self._page is not None
+        _, words = self._page
+        if text := self._texts[slot]:
+            text_in(words)[: len(text)] = text
+        words[TEXT_BYTES], words[SEED] = len(text), seed
+        self._number = number = self._number + 1
+        looks, now, began = 0, time.monotonic, time.monotonic()
+        deadline = began + seconds
+        words[SHOWN] = shown(number, slot)
+        while words[ANSWERED] != number:
+            looks += 1
+            if not looks % _ATTENTION:
+                deadline = self._talk.attend(deadline, seconds, why)
+                if (waited_s := now() - began) > _AWAKE_S:
+                    time.sleep(waited_s * _ASLEEP_SHARE)
+        answered_s = now()
+        count = words[TENSORS]
+        self._answered = named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
+        self._plain = words[PLAIN]
+        if count != len(self._layouts.newest):
+            raise LaidOutAnew("named another number of outputs than it had described before")
+        self._read(number - 1, named)
+        return answered_s
+
+    def end(self, *, seconds: float, stop: Callable[[], None]) -> Done:
+        """The `Done` of the last of the calls; `stop` is called as soon as it has come."""
+        assert self._page is not None
+        self._page[1][SHOWN] = OVER
+        done = self._talk.last_step(seconds=seconds, stop=stop)
+        if done.addresses[0][:MOST_TENSORS] != self._answered or done.plain[0] != self._plain:
+            raise SubjectFailed("protocol", "named another output than it had answered the last call with")
+        return done
+
+    def seen_of(self, call: int) -> list[list[Kept]]:
+        """What was read of the tensors of a call's output once it was answered, in each way in which that can be read
+        in which outputs were described; none where it could not be.
+        """
+        if not self._could_read[call]:
+            return []
+        return [self._kept_by(way, call) for way in range(len(self._ways))]
+
+    def close(self) -> None:
+        """Unmap the page. The worker may be at its end by then."""
+        if self._page is not None:
+            self._page[1].release()
+            self._page = None
+
+    def _attached(self, text_bytes: int) -> tuple[int, memoryview]:
+        """The page, with room for so much text."""
+        if self._page is None or len(text_in(self._page[1])) < text_bytes:
+            self.close()
+            room = max(_TEXT_BYTES, 1 << (text_bytes - 1).bit_length() if text_bytes else 0)
+            self._page = self._arenas.attach_words(8 * WORDS + room)
+        return self._page
+
+    def _draw_places(self, calls: int) -> None:
+        """Draw what is read of each call's output, in each of the ways in which it may lie."""
+        tensors = len(self._layouts.newest)
+        self._ways = self._layouts.alike(tensors) if tensors <= MOST_TENSORS else []
+        leaves = [leaf for way in self._ways for leaf in way]
+        most = min(_PLACES, max(_FEWEST_PLACES, _MOST_PLACES // max(1, len(leaves))))
+        self._flat = [_places_of(leaf, calls, most) for leaf in leaves]
+        found = [offsets_of(leaf, flat) for leaf, flat in zip(leaves, self._flat, strict=True)]
+        counts, widths = [flat.shape[1] for flat in self._flat], [width for _, width in found]
+        offsets = [offsets.numpy() for offsets, _ in found]
+        self._offsets = np.concatenate([*offsets, np.empty((calls, 0), np.int64)], axis=1).astype(np.uint64)
+        self._of_tensor = np.repeat([index for way in self._ways for index in range(len(way))], counts).astype(np.intp)
+        self._borders = [0, *itertools.accumulate(map(operator.mul, counts, widths))]
+        self._rows = torch.empty((calls, self._borders[-1]), dtype=torch.uint8)
+        self._reader = PlacesReader(self._talk.pid, np.repeat(widths, counts).astype(int).tolist(), self._rows)
+        self._named, self._could_read = [], []
+
+    def _read(self, call: int, named: tuple[int, ...]) -> None:
+        places = self._offsets[call] + np.array(named, np.uint64)[self._of_tensor]  # beyond the highest it begins anew
+        self._could_read.append(self._reader.read(call, places))
+        self._named.append(named)
+
+    def _kept_by(self, way: int, call: int) -> list[Kept]:
+        layout, first = self._ways[way], way * len(self._layouts.newest)
+        found = []
+        for index, (address, leaf) in enumerate(zip(self._named[call], layout, strict=True)):
+            begin, end = self._borders[first + index : first + index + 2]
+            data = self._rows[call, begin:end].view(-1, element_size(leaf.dtype))
+            found.append(Kept(Source(self._talk.pid, address), leaf, data, self._flat[first + index][call]))
+        return found
+
+
+def _places_of(leaf: TensorValue, calls: int, most: int) -> torch.Tensor:
+    """Flat indices of elements for each of so many calls, all of a tensor of no more than `most`."""
+    if leaf.elements <= most:
+        return torch.arange(leaf.elements).expand(calls, -1)
+    chance = torch.Generator().manual_seed(secrets.randbits(62))  # not torch's own, whose state contents tell
+    return torch.randint(0, leaf.elements, (calls, most), generator=chance)
