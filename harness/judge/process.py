@@ -23,6 +23,7 @@ from harness.backends import BACKENDS
 from harness.catalog.hub import hub_environment, models_of
 from harness.errors import DeviceError, HarnessError, ProtocolError, SandboxError
 from harness.formats import FORMATS
+from harness.judge.alone_before import AloneBefore
 from harness.judge.audit import audit
 from harness.judge.baselines import BaselinePair, still_true, time_pair, versus
 from harness.judge.bench import Bench
@@ -127,6 +128,7 @@ class JudgeProcess:
             with suppress(OSError):
                 os.sched_setaffinity(0, os.sched_getaffinity(0) - {self._core})
         self._held: _Reference | None = None
+        self._alone_before: tuple[tuple[str, ...], AloneBefore] = (), AloneBefore()
         self._job, self._phase, self._asked_at = "", "", 0.0
         self._is_one_of_many = False
         self._waited_s = 0.0
@@ -388,7 +390,7 @@ class JudgeProcess:
                 None if emulated or settings.timing == "none" else lambda: self._reference(problem, job),
                 audit=known,
                 bench=self._bench,
-                plan=self._plan(settings, free_bytes, alone=alone),
+                plan=self._plan(problem, job, free_bytes, alone=alone),
                 tolerance=settings.tolerance,
                 orders_s=min(_ORDERS_S, settings.timeout_s / 2) if emulated else 0.0,
                 by_name=by_name,
@@ -416,7 +418,10 @@ class JudgeProcess:
             self._hardware.rates(settings.precision)
             self._lock.release()
 
-    def _plan(self, settings: Settings, free_bytes: int, *, alone: bool) -> Plan:
+    def _plan(self, problem: LoadedProblem, job: Job, free_bytes: int, *, alone: bool) -> Plan:
+        settings, key = job.settings, _held_by(problem, job, "eager")
+        if self._alone_before[0] != key:
+            self._alone_before = key, AloneBefore()
         return Plan(
             budget_s=settings.timing_s,
             quick=settings.timing == "quick",
@@ -425,6 +430,7 @@ class JudgeProcess:
             memory_bytes=0 if alone else free_bytes,
             singles=True,
             trace=settings.traced,
+            alone_before=None if alone else self._alone_before[1],
         )
 
     def _wait(self) -> dict[str, float]:
@@ -606,6 +612,7 @@ class JudgeProcess:
                 held.close()
             self._begin("reference")
             held = self._start_reference(problem, job, form, key)
+            self._alone_before[1].forget()  # of another process
         with ExitStack() as on_failure:
             on_failure.callback(held.close)
             self._begin("time")

@@ -419,10 +419,10 @@ class Clock:
             try:
                 answered_s = side.subject.step(slot, seed=seed, last=call == len(order) - 1)
             except LaidOutAnew:
-                if side is self._candidate:
-                    self._alike({0: written[call]})
-                    raise
-                answered_s = time.monotonic()
+                if side is not self._candidate:
+                    raise CannotBeTimed(SHAPES_VARY) from None
+                self._alike({0: written[call]})
+                raise
             first_s = first_s or answered_s
             seconds.append(answered_s - begins)
         return first_s, seconds

@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from harness.judge.alone_before import AloneBefore
 from harness.judge.failure import SubjectFailed
 from harness.judge.one_by_one import (
     STEPS_SLACK,
@@ -168,8 +169,9 @@ class Plan:
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
     nothing where nearly all of an output is one value, as on the kinds of contents `untold` alone; `own_seeds`: each of
-    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than tensors; `trace`:
-    when to look which kernels ran. `memory_bytes` is what the device had free before anything of this was laid out:
+    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than tensors;
+    `alone_before`: what it took alone after candidates before, of which quick timing makes use; `trace`: when to look
+    which kernels ran. `memory_bytes` is what the device had free before anything of this was laid out:
     where that does not hold the outputs of both subjects, one gives its own back before the other's turn.
     """
 
@@ -184,6 +186,7 @@ class Plan:
     own_seeds: bool = False
     plain: bool = False
     untold: frozenset[str] = frozenset()
+    alone_before: AloneBefore | None = None
 
 
 @dataclass(frozen=True)
@@ -687,20 +690,17 @@ def beside_and_alone(
     Where it takes less, that counts, and so does what its rounds cost beyond its calls: no candidate can have had a
     hand in either. Clocks that rose meanwhile are allowed for. Raises `SubjectFailed` where the reference fails.
     """
-    with device.awake():
-        clock = Clock(None, base, draw, device, own_seeds=plan.own_seeds)
-        device.settle()  # the driver clears the memory of a process that has ended
-        count, timing = reference.sets.count, measured.timing
-        quick = timing.mode == "quick"
-        alone = _rounds_alone(clock, reference, base, kinds, quick=quick)
-        exact = alone.device_ms and not quick  # which tells bands of a quarter apart
-        longer_s = _longer_s(clock, reference, timing) if exact else 0.0
-        beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
-        hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
-        told = [kind for kind in kinds if kind not in plan.untold]
-        singles = _single_calls_held(clock, reference, (base, *told), measured, hand_over_s)
-        beside = measured.theirs
-        alone, slowed, allowed = _nearest_alone(clock, reference, (base, *kinds), measured, alone, hand_over_s)
+    told = [kind for kind in kinds if kind not in plan.untold]
+    found = _known_alone(measured, plan, (base, *kinds), (base, *told))
+    if found is None:
+        with device.awake():
+            clock = Clock(None, base, draw, device, own_seeds=plan.own_seeds)
+            device.settle()  # the driver clears the memory of a process that has ended
+            found = _held_alone(clock, reference, (base, *kinds), (base, *told), measured, plan.alone_before)
+    count, timing, quick = measured.timing.calls_per_round, measured.timing, measured.timing.mode == "quick"
+    alone, slowed, allowed, singles = found.samples, found.slowed, found.allowed, found.singles
+    beyond_s, hand_over_s, longer_s = found.beyond_s, found.hand_over_s, found.longer_s
+    beside = measured.theirs
     held = no_longer_than_alone(beside, alone, allowed, count)
     _, stated = stated_of(measured.mine, held, hand_over_s, count)
     mine = with_chores(measured.mine, held, stated).and_each(longer_s)
@@ -720,13 +720,86 @@ def beside_and_alone(
     before_s = measured.theirs.beyond_events_s(count) if measured.theirs.device_ms else measured.empty_s
     unsure_s = spread([*before_s, *beyond_s])
     timing = timing_of(mine, beside, hand_over_s, count, singles, slowed=factor, unsure_s=unsure_s)
-    found = {
+    besides = {
         "reference_alone_ms": alone_ms,
         "mode": measured.timing.mode,
         "longer_ms": longer_s * 1e3,
         "depends_on_values": depends or timing.depends_on_values,
     }
-    return replace(measured, timing=timing.model_copy(update=found))
+    return replace(measured, timing=timing.model_copy(update=besides))
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """The reference alone: its rounds, by how much it took longer beside a candidate and what of that is allowed, what
+    each round took beyond its calls and what that is taken for, and single calls of both sides held against it.
+
+    `longer_s`: what a round costs more where it is as long as the reference's, not the candidate's.
+    """
+
+    samples: Samples
+    slowed: Interval
+    allowed: float
+    beyond_s: Sequence[float]
+    hand_over_s: float
+    singles: tuple[Samples, Samples] | None
+    longer_s: float = 0.0
+
+
+def _known_alone(measured: Measured, plan: Plan, kinds: Sequence[str], told: Sequence[str]) -> _Alone | None:
+    """What is known already of the reference alone, where a quick measurement is not to be held against more: beside
+    the candidate it took no longer than in the fastest of its rounds, and its single calls decide nothing.
+    """
+    before, timing, count = plan.alone_before, measured.timing, measured.timing.calls_per_round
+    if before is None or timing.mode != "quick" or not measured.theirs.device_ms:
+        return None
+    alone, singles = before.rounds(kinds, count), measured.singles
+    if alone is None:
+        return None
+    beyond_s = alone.beyond_events_s(count)
+    hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
+    slowed, allowed = _held_against(alone, measured, hand_over_s)
+    if slowed.value > 1 + allowed:
+        return None
+    if singles is not None and measured.copies:
+        steps = before.steps(told, most_steps(count, quick=True), measured.copies)
+        if steps is None:
+            return None
+        singles = _steps_held(singles, steps.samples, quick=True, allowed=steps.allowed)
+        if _is_decided_by(singles, measured, hand_over_s):
+            return None
+    return _Alone(alone, slowed, allowed, beyond_s, hand_over_s, singles)
+
+
+def _held_alone(
+    clock: Clock,
+    reference: Side,
+    kinds: Sequence[str],
+    told: Sequence[str],
+    measured: Measured,
+    before: AloneBefore | None,
+) -> _Alone:
+    """The reference timed alone, as often as it takes; what its first rounds were is known from then on."""
+    count, timing = reference.sets.count, measured.timing
+    quick = timing.mode == "quick"
+    alone = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
+    if before is not None and alone.device_ms:
+        before.keep_rounds(alone, count)
+    exact = alone.device_ms and not quick  # which tells bands of a quarter apart
+    longer_s = _longer_s(clock, reference, timing) if exact else 0.0
+    beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
+    hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
+    singles = _single_calls_held(clock, reference, told, measured, hand_over_s, before)
+    alone, slowed, allowed = _nearest_alone(clock, reference, kinds, measured, alone, hand_over_s)
+    return _Alone(alone, slowed, allowed, beyond_s, hand_over_s, singles, longer_s)
+
+
+def _held_against(rounds: Samples, measured: Measured, hand_over_s: float) -> tuple[Interval, float]:
+    """By how much the reference took longer beside the candidate than in these rounds alone, and what is allowed."""
+    count = measured.timing.calls_per_round
+    least_ms = SLOWED_LAUNCH_MS if rounds.device_ms else SLOWED_ROUND_MS / count
+    allowed = SLOWED + least_ms / median(rounds.call_ms(hand_over_s, count))
+    return slowed_by(measured.theirs, rounds, hand_over_s, count), allowed
 
 
 def _nearest_alone(
@@ -741,27 +814,21 @@ def _nearest_alone(
     allowed. `alone` were taken already; there are more where the difference is too large: but for what a slower core
     of the host explains, where a quick measurement excuses all of that.
     """
-    count, beside, quick = reference.sets.count, measured.theirs, measured.timing.mode == "quick"
+    quick = measured.timing.mode == "quick"
     excused = quick and measured.timing.speedup.value <= 1.0
-
-    def held_against(rounds: Samples) -> tuple[Interval, float]:
-        least_ms = SLOWED_LAUNCH_MS if rounds.device_ms else SLOWED_ROUND_MS / count
-        allowed = SLOWED + least_ms / median(rounds.call_ms(hand_over_s, count))
-        return slowed_by(beside, rounds, hand_over_s, count), allowed
-
-    slowed, allowed = held_against(alone)
+    slowed, allowed = _held_against(alone, measured, hand_over_s)
     for _ in range(MORE_ALONE):
         if not slowed.low <= 1 + allowed < slowed.value:
             break
         alone = alone.and_those_of(_rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick))
-        slowed, allowed = held_against(alone)
+        slowed, allowed = _held_against(alone, measured, hand_over_s)
     for _ in range(MORE_LOOKS):
-        core = by_core(beside, alone, quick=True) if excused else 1.0
+        core = by_core(measured.theirs, alone, quick=True) if excused else 1.0
         if slowed.low <= (1 + allowed) * core:  # which noise explains, or the core
             break
         time.sleep(QUICK_LOOK_AGAIN_S if quick else LOOK_AGAIN_S)
         again = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
-        its, its_allowed = held_against(again)
+        its, its_allowed = _held_against(again, measured, hand_over_s)
         if its.value - its_allowed < slowed.value - allowed:
             alone, slowed, allowed = again, its, its_allowed
     return alone, slowed, allowed
@@ -800,7 +867,12 @@ def _rounds_alone(clock: Clock, reference: Side, base: str, kinds: Sequence[str]
 
 
 def _single_calls_held(
-    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured, hand_over_s: float
+    clock: Clock,
+    reference: Side,
+    kinds: Sequence[str],
+    measured: Measured,
+    hand_over_s: float,
+    before: AloneBefore | None,
 ) -> tuple[Samples, Samples] | None:
     """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
     they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
@@ -810,13 +882,10 @@ def _single_calls_held(
     singles = measured.singles
     if singles is None or not measured.copies:
         return singles
-    timing, count = measured.timing, reference.sets.count
-    quick = timing.mode == "quick"
-    most, beside_s = most_steps(count, quick=quick), median(singles[1].round_s)
+    quick = measured.timing.mode == "quick"
+    most, beside_s = most_steps(reference.sets.count, quick=quick), median(singles[1].round_s)
     base, *others = kinds
     of_each = [*others, *[base] * max(STEPS_ALONE_OF_BASE, STEPS_ALONE - len(others))]
-    said = timing.reference_ms / timing.candidate_ms
-    beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
     allowed = 0.0 if reference.sets.is_staged else SWITCHED
     held, nearest_s = singles, math.inf
     for look in range(1 + MORE_LOOKS):
@@ -825,16 +894,34 @@ def _single_calls_held(
         alone = Samples()
         for kind in random.SystemRandom().sample(of_each, len(of_each)):
             clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
+        if before is not None and not look:
+            before.keep_steps(alone, most, measured.copies, allowed)
         apart_s = abs(median(alone.round_s) - beside_s)
         if apart_s < nearest_s:
-            share = at_most_share(launching_s(quick=quick), median(alone.round_s) * 1e3)
-            by_core = 1.0 + (core_slower(singles[1], alone) - 1.0) * share
-            within = steps_no_longer_than_alone(singles[1], alone, allowed=allowed, by_core=by_core)
-            held, nearest_s = (singles[0], within), apart_s
-        _, _, single = by_singles(held, beside)
-        if median(held[1].round_s) >= beside_s or single.value * (1 + STEPS_SLACK) >= beside.speedup:
+            held, nearest_s = _steps_held(singles, alone, quick=quick, allowed=allowed), apart_s
+        if not _is_decided_by(held, measured, hand_over_s):
             break
     return held
+
+
+def _steps_held(
+    singles: tuple[Samples, Samples], alone: Samples, *, quick: bool, allowed: float
+) -> tuple[Samples, Samples]:
+    """Calls that came one by one, those of the reference no longer than they took alone."""
+    share = at_most_share(launching_s(quick=quick), median(alone.round_s) * 1e3)
+    by_core = 1.0 + (core_slower(singles[1], alone) - 1.0) * share
+    return singles[0], steps_no_longer_than_alone(singles[1], alone, allowed=allowed, by_core=by_core)
+
+
+def _is_decided_by(held: tuple[Samples, Samples], measured: Measured, hand_over_s: float) -> bool:
+    """Whether what calls that came one by one are held against decides what is stated."""
+    assert measured.singles is not None
+    timing = measured.timing
+    said = timing.reference_ms / timing.candidate_ms
+    count = timing.calls_per_round
+    beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
+    is_longer = median(held[1].round_s) < median(measured.singles[1].round_s)
+    return is_longer and by_singles(held, beside)[2].value * (1 + STEPS_SLACK) < beside.speedup
 
 
 def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:

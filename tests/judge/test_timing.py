@@ -14,6 +14,7 @@ import torch
 
 from harness.backends.reading import Reading
 from harness.judge import inputs, one_by_one, rounds, timing
+from harness.judge.alone_before import AloneBefore
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
@@ -700,7 +701,7 @@ def test_some_calls_before_the_last_are_verified_where_they_come_one_by_one(monk
         verify=lambda subject, written, seed: None,
         verify_steps=verified.append,
     )
-    counts = [count for count in counts if count > 1]
+    counts = [count for count in counts if count > 1 or not on_device]
     assert len(verified) == len(counts) > 10
     which = [tuple(call for each in alone for call in each.outputs) for alone in verified]
     for alone, calls, count in zip(verified, which, counts, strict=True):
@@ -1202,11 +1203,11 @@ def test_calls_that_come_one_by_one_have_seeds_of_their_own_where_the_reference_
 
         step = candidate.step
 
-        def one(slot, *, seed, hold=False):
+        def one(slot, *, seed, last=False):
             told[-1].append(seed)
-            step(slot, seed=seed, hold=hold)
+            return step(slot, seed=seed, last=last)
 
-        def expected(*, seed):
+        def expected(slots, *, seed):
             assert (seed is None) == own
             told.append([])
 
@@ -1281,14 +1282,15 @@ def test_calls_one_by_one_count_however_far_the_rounds_of_a_host_scatter():
 @pytest.mark.parametrize("when", ["before the first", "in the first", "after the last"])
 def test_what_is_made_ready_for_calls_shown_one_by_one_counts_with_them(when):
     def change(candidate, reference):
-        def expect_steps(*, seed):
+        def expect_steps(slots, *, seed):
             candidate.clock.now += ready_s if when == "before the first" else 0.0
             candidate.is_first = True
 
-        def step(slot, *, seed, hold=False):
+        def step(slot, *, seed, last=False):
             candidate.clock.now += ready_s if when == "in the first" and candidate.is_first else 0.0
             candidate.is_first = False
-            candidate.round([slot], seed=seed, hold=hold)
+            candidate.round([slot], seed=seed, hold=last)
+            return candidate.clock.now
 
         ready_s = 48 * 2e-5
         candidate.call_s, reference.call_s = 2e-5, 4e-5
@@ -1306,7 +1308,7 @@ def test_what_is_made_ready_in_every_third_round_of_calls_shown_one_by_one_count
     rounds = itertools.count()
 
     def change(candidate, reference):
-        def expect_steps(*, seed):
+        def expect_steps(slots, *, seed):
             candidate.clock.now += 0.0 if next(rounds) % 3 else 3 * 48 * 2e-5
 
         candidate.call_s, reference.call_s = 2e-5, 4e-5
@@ -1324,7 +1326,7 @@ def test_of_calls_shown_one_by_one_either_side_may_be_the_first(monkeypatch):
     def change(*sides):
         batches(*sides)
         for side in sides:
-            side.expect_steps = lambda *, seed, side=side: turns.append(side.name)
+            side.expect_steps = lambda slots, *, seed, side=side: turns.append(side.name)
 
     run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
     pairs = set(zip(turns[::2], turns[1::2], strict=True))
@@ -1354,12 +1356,13 @@ def test_how_long_a_side_is_stopped_tells_nothing_of_how_many_calls_it_is_shown_
     def change(*sides):
         batches(*sides)
         for side in sides:
-            side.expect_steps = lambda *, seed, side=side: turns.append([side, written.pop(side.inputs), 0])
+            side.expect_steps = lambda slots, *, seed, side=side: turns.append([side, written.pop(side.inputs), 0])
             side.release = lambda *, side=side: (written.clear(), setattr(side, "frozen", False))
-            side.step = lambda slot, *, seed, hold=False, side=side: (
+            side.step = lambda slot, *, seed, last=False, side=side: (
                 turns[-1].__setitem__(2, turns[-1][2] + 1),
-                side.round([slot], seed=seed, hold=hold),
-            )
+                side.round([slot], seed=seed, hold=last),
+                side.clock.now,
+            )[-1]
 
     monkeypatch.setattr(InputSets, "write", write)
     run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
@@ -1373,10 +1376,11 @@ def test_of_calls_shown_one_by_one_each_is_shown_once_the_one_before_is_done():
 
     def change(candidate, reference):
         batches(candidate, reference)
-        candidate.step = lambda slot, *, seed, hold=False: (
+        candidate.step = lambda slot, *, seed, last=False: (
             shown.append([float(candidate.inputs.arguments(one)[0][0]) for one in range(200)]),
-            candidate.round([slot], seed=seed, hold=hold),
-        )
+            candidate.round([slot], seed=seed, hold=last),
+            candidate.clock.now,
+        )[-1]
 
     run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
     changed = [sum(one != other for one, other in zip(*pair, strict=True)) for pair in itertools.pairwise(shown)]
@@ -1405,16 +1409,15 @@ def test_a_call_alone_with_another_number_of_outputs_fails_unless_the_reference_
     asked = []
 
     def change(candidate, reference):
-        def step(slot, *, seed, hold=False):
-            subject.round([slot], seed=seed, hold=hold)
+        def step(slot, *, seed, last=False):
+            subject.round([slot], seed=seed, hold=last)
             raise LaidOutAnew("another number")
 
         subject = candidate if side == "candidate" else reference
         subject.step = step
 
     plan = Plan(budget_s=0.0, singles=True)
-    failing = pytest.raises(LaidOutAnew) if side == "candidate" else nullcontext()
-    with failing:
+    with pytest.raises(LaidOutAnew if side == "candidate" else CannotBeTimed):
         run(4, plan=plan, change=change, verify=lambda *_: None, alike=asked.append)
     assert len(asked) == (side == "candidate")
 
@@ -2054,6 +2057,59 @@ def test_launch_bound_calls_are_timed_longer_where_their_interval_is_wide(call_s
     patient, _ = run(4, plan=Plan(budget_s=budget_s, singles=True), change=change, device_ms=events)
     usual, _ = run(4, plan=Plan(budget_s=budget_s), change=change, device_ms=events)
     assert patient.timing.rounds == pytest.approx((3 if longer else 1) * usual.timing.rounds, rel=0.2)
+
+
+@pytest.mark.parametrize("slowed", [1.0, 1.3])
+def test_a_quick_measurement_is_held_against_what_the_reference_took_alone_a_moment_ago(slowed):
+    """Where that explains what it took beside the candidate; a reference that was slower is timed anew."""
+    plan = Plan(budget_s=60.0, quick=True, alone_before=AloneBefore())
+    ends = []
+
+    def slow(candidate, reference):
+        candidate.call_s, reference.call_s = 1e-3, factor * 1e-3
+        reference.call_device_ms = factor
+
+    def end(candidate, reference):
+        reference.call_s, reference.call_device_ms = 1e-3, 1.0
+        ends.append(len(reference.log))
+
+    taken = []
+    for factor in (1.0, slowed):  # noqa: B007  # `slow` looks at it
+        measured, log = run(4, plan=plan, device_ms=(1.0, 1.0), kinds=OTHERS, change=slow, alone=end)
+        taken.append(len(log) - ends[-1])
+        assert measured.timing.mode == "quick"
+        assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.01)
+    assert taken[0] > len(OTHERS)
+    assert bool(taken[1]) == (slowed > 1)
+
+
+@pytest.mark.usefixtures("stepping")
+@pytest.mark.parametrize("slowed", [False, True])
+def test_calls_one_by_one_are_held_against_those_alone_a_moment_ago_unless_these_decide(slowed):
+    """A candidate twice as slow where calls come one by one, which slows the reference's there as much."""
+    plan = Plan(budget_s=60.0, quick=True, singles=True, alone_before=AloneBefore())
+    looks = []
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.seconds = lambda slots: 3e-5 * len(slots)
+        call_s = 8e-5 if slow else 4e-5
+        for side in (candidate, reference):
+            steps_with(side, lambda staged, side=side, **_: stepped(side, staged, call_s, 2e-4))
+
+    def end(candidate, reference):
+        looks.append(0)
+        steps_with(reference, lambda staged, **_: look(reference, staged))
+
+    def look(reference, staged):
+        looks[-1] += 1
+        return stepped(reference, staged, 4e-5, 2e-4)
+
+    for slow in (False, slowed):
+        measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5, alone=end)
+        assert measured.timing.speedup.value == pytest.approx(0.5 if slow else 1.0, rel=0.02)
+    assert looks[0] == timing.STEPS_ALONE
+    assert bool(looks[1]) == slowed
 
 
 def test_on_a_host_it_is_taken_from_empty_rounds_beside_and_alone():
