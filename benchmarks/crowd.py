@@ -258,6 +258,24 @@ def by_outcome(records: list[dict[str, Any]], meant: dict[str, str]) -> dict[str
     return found
 
 
+def by_problem(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each problem's correct members, by how they were timed: how many, their seconds on the device by phase, and
+    the speed-ups that were stated, from the least to the most.
+    """
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        if record["verdict"]["kind"] == "correct" and record["timing"]:
+            groups[record["problem"]["name"], record["timing"]["mode"]].append(record)
+    found: dict[str, Any] = defaultdict(dict)
+    for (title, mode), group in sorted(groups.items()):
+        found[title][mode] = {
+            "count": len(group),
+            **{name: sum(r["phases_s"].get(name, 0.0) for r in group) / len(group) for name in ON_DEVICE},
+            "speedups": sorted(round(record["timing"]["speedup"]["value"], 3) for record in group),
+        }
+    return found
+
+
 def as_meant(record: dict[str, Any], member: str) -> bool:
     """Whether a verdict is one that a member of the crowd should get."""
     verdict = record["verdict"]
@@ -310,6 +328,7 @@ def main() -> int:
             "cpu_s": cpu_s,
             "unlike": unlike,
             "by_outcome": by_outcome(records, meant),
+            "by_problem": by_problem(records),
         }
         if options.before:
             for file, member in meant.items():

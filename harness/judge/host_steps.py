@@ -7,8 +7,6 @@ worker goes on: a candidate does not learn which calls are verified, and what it
 microseconds too late.
 """
 
-import itertools
-import operator
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -40,10 +38,10 @@ from harness.transport.steps_page import (
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
-_PLACES, _FEWEST_PLACES = 32, 4
-"""So many elements of a tensor are read after each call, fewer of many tensors: of two calls in a round that leave out
-half of an output one in 10**19 is not told, of one in a hundred elements left out in seven calls one in ten."""
-_MOST_PLACES = 1 << 10
+_PLACES, _FEWEST_PLACES = 16, 2
+"""So many elements of a tensor are read after each call, by all of the ways in which it may lie together, and fewer of
+many tensors: each takes a microsecond. Of calls that leave out half of an output seven pass once in 10**33."""
+_MOST_PLACES = 1 << 9
 _TEXT_BYTES = 1 << 16
 """There is room for at least so much of what calls are given besides tensors."""
 _ATTENTION = 32
@@ -79,7 +77,7 @@ class HostSteps:
         self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
 
     def step(self, slot: int, *, seed: int, seconds: float, why: str) -> float:
-        """Call the model on a slot, whose contents are there; when it was answered. What may be verified is then read.
+        """Call the model on a slot, whose contents are there; when it was over, and what may be verified of it read.
 
         Raises LaidOutAnew where its output has another number of tensors than was described last.
         """
@@ -98,14 +96,13 @@ class HostSteps:
                 deadline = self._talk.attend(deadline, seconds, why)
                 if (waited_s := now() - began) > _AWAKE_S:
                     time.sleep(waited_s * _ASLEEP_SHARE)
-        answered_s = now()
         count = words[TENSORS]
         self._answered = named = tuple(words[ADDRESSES : ADDRESSES + min(count, MOST_TENSORS)])
         self._plain = words[PLAIN]
         if count != len(self._layouts.newest):
             raise LaidOutAnew("named another number of outputs than it had described before")
         self._read(number - 1, named)
-        return answered_s
+        return now()
 
     def end(self, *, seconds: float, stop: Callable[[], None]) -> Done:
         """The `Done` of the last of the calls; `stop` is called as soon as it has come."""
@@ -143,16 +140,22 @@ class HostSteps:
         tensors = len(self._layouts.newest)
         self._ways = self._layouts.alike(tensors) if tensors <= MOST_TENSORS else []
         leaves = [leaf for way in self._ways for leaf in way]
-        most = min(_PLACES, max(_FEWEST_PLACES, _MOST_PLACES // max(1, len(leaves))))
+        most = max(_FEWEST_PLACES, min(_PLACES, _MOST_PLACES // max(1, tensors)) // max(1, len(self._ways)))
         self._flat = [_places_of(leaf, calls, most) for leaf in leaves]
-        found = [offsets_of(leaf, flat) for leaf, flat in zip(leaves, self._flat, strict=True)]
-        counts, widths = [flat.shape[1] for flat in self._flat], [width for _, width in found]
-        offsets = [offsets.numpy() for offsets, _ in found]
-        self._offsets = np.concatenate([*offsets, np.empty((calls, 0), np.int64)], axis=1).astype(np.uint64)
-        self._of_tensor = np.repeat([index for way in self._ways for index in range(len(way))], counts).astype(np.intp)
-        self._borders = [0, *itertools.accumulate(map(operator.mul, counts, widths))]
-        self._rows = torch.empty((calls, self._borders[-1]), dtype=torch.uint8)
-        self._reader = PlacesReader(self._talk.pid, np.repeat(widths, counts).astype(int).tolist(), self._rows)
+        counts = [flat.shape[1] for flat in self._flat]
+        widths = np.repeat([element_size(leaf.dtype) for leaf in leaves], counts).astype(np.int64)
+        offsets = [offsets_of(leaf, flat)[0].numpy() for leaf, flat in zip(leaves, self._flat, strict=True)]
+        tensor_of = np.repeat([index for way in self._ways for index in range(len(way))], counts).astype(np.intp)
+        # In an order of chance: whichever way is the right one, some of it is among the first.
+        order = secrets.SystemRandom().sample(range(len(widths)), len(widths))
+        self._offsets = np.concatenate([*offsets, np.empty((calls, 0), np.int64)], axis=1).astype(np.uint64)[:, order]
+        self._of_tensor = tensor_of[order]
+        ends = np.cumsum(widths[order])
+        begins = np.empty_like(widths)
+        begins[order] = ends - widths[order]
+        self._begins = np.split(begins, np.cumsum(counts)[:-1]) if leaves else []
+        self._rows = torch.empty((calls, int(widths.sum())), dtype=torch.uint8)
+        self._reader = PlacesReader(self._talk.pid, widths[order].tolist(), self._rows)
         self._named, self._could_read = [], []
 
     def _read(self, call: int, named: tuple[int, ...]) -> None:
@@ -164,9 +167,10 @@ class HostSteps:
         layout, first = self._ways[way], way * len(self._layouts.newest)
         found = []
         for index, (address, leaf) in enumerate(zip(self._named[call], layout, strict=True)):
-            begin, end = self._borders[first + index : first + index + 2]
-            data = self._rows[call, begin:end].view(-1, element_size(leaf.dtype))
-            found.append(Kept(Source(self._talk.pid, address), leaf, data, self._flat[first + index][call]))
+            width = np.arange(element_size(leaf.dtype))
+            data = self._rows[call].numpy()[self._begins[first + index][:, None] + width]
+            flat = self._flat[first + index][call]
+            found.append(Kept(Source(self._talk.pid, address), leaf, torch.from_numpy(data), flat))
         return found
 
 

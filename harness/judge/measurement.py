@@ -30,6 +30,7 @@ from harness.judge.timing import (
 from harness.judge.together import MOST_BYTES, MOST_DEVICE_BYTES, TIMES_HELD, Together
 from harness.judge.verification import Verification
 from harness.judge.weights import Weights
+from harness.transport.steps_page import MOST_TENSORS
 
 MOST_ESTIMATES, MOST_TOO_FEW = 3, 2
 """So often the number of calls in a round is chosen anew where the candidate turns out to be so fast that there should
@@ -204,7 +205,7 @@ class Measurement:
             self._plan,
             steps=not self._seen.mostly_one_value,
             own_seeds=self._weights.random,
-            plain=self._seen.has_plain,
+            plain=self._seen.has_plain or len(self._seen.form or ()) > MOST_TENSORS,
             untold=frozenset({"narrow"} if self._seen.lost_narrow or self._seen.flat_narrow else ()),
         )
 

@@ -10,6 +10,7 @@ then overwritten.
 """
 
 import math
+import operator
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -297,7 +298,7 @@ class Clock:
         stepped = subject.steps(staged, seed=seed, own_seeds=own_seeds, copies=copies)
         self._in_rounds_s += sum(stepped.call_s) + sum(stepped.besides_s)
         self.pause_s[id(side)][-1] += stepped.waited_s
-        self._took_one_by_one(side, stepped)
+        self._took_one_by_one(side, list(map(operator.add, stepped.call_s, stepped.besides_s)))
         subject.settle()
         if stepped.anew and side is not self._candidate:
             raise CannotBeTimed(SHAPES_VARY)
@@ -360,13 +361,11 @@ class Clock:
         yield
         self.verifying_s += time.monotonic() - started
 
-    def _took_one_by_one(self, side: Side, stepped: Stepped) -> None:
+    def _took_one_by_one(self, side: Side, seconds: Sequence[float]) -> None:
         """Raise SubjectFailed where the candidate's calls one by one take what neither the reference's nor its calls in
         rounds explain.
         """
-        self._one_by_one_s.setdefault(id(side), []).extend(
-            seen_s + besides_s for seen_s, besides_s in zip(stepped.call_s, stepped.besides_s, strict=True)
-        )
+        self._one_by_one_s.setdefault(id(side), []).extend(seconds)
         if side is not self._candidate or sum(self._one_by_one_s[id(side)]) <= SLOW_SINGLES_S:
             return
         mine_s = fmean(self._one_by_one_s.pop(id(side)))
@@ -411,20 +410,21 @@ class Clock:
     def _steps(
         self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int]
     ) -> tuple[float, list[float]]:
-        """When the first call was answered, and the seconds of each, from when its contents began to be shown."""
+        """When the first call was over, and the seconds of each, from when its contents began to be shown."""
         first_s, seconds = 0.0, list[float]()
         for call, (slot, seed) in enumerate(zip(order, seeds, strict=True)):
             begins = time.monotonic()
             side.sets.reveal([slot])
             try:
-                answered_s = side.subject.step(slot, seed=seed, last=call == len(order) - 1)
+                over_s = side.subject.step(slot, seed=seed, last=call == len(order) - 1)
             except LaidOutAnew:
                 if side is not self._candidate:
                     raise CannotBeTimed(SHAPES_VARY) from None
                 self._alike({0: written[call]})
                 raise
-            first_s = first_s or answered_s
-            seconds.append(answered_s - begins)
+            first_s = first_s or over_s
+            seconds.append(over_s - begins)
+            self._took_one_by_one(side, [over_s - begins])
         return first_s, seconds
 
     def paused(self, candidate: Side, reference: Side) -> bool:

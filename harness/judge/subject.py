@@ -156,8 +156,8 @@ class Subject(Protocol):
 
     def step(self, slot: int, *, seed: int, last: bool = False) -> float:
         """Call the model on one slot, as `round` does on several, under this seed, which `expect_steps` named too
-        unless each call has its own; the time of `time.monotonic` when it was answered. The subject is stopped once it
-        has answered the `last` one.
+        unless each call has its own; the time of `time.monotonic` when it was over: answered, and what may be verified
+        of it read. The subject is stopped once it has answered the `last` one.
 
         Raises LaidOutAnew where its output has another number of tensors than was described last.
         """

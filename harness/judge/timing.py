@@ -138,10 +138,10 @@ say less by a band."""
 QUICK_STEPS_SLACK = 0.25
 """By so much less a kind of contents says there that has more of them: bands are told apart."""
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
-QUICK_SHARE, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.1, 0.25
-"""Rounds of a quick measurement are so much shorter, as is the time for them all where no kind of contents looks worse.
-One looks so by that slack there, or by what rounds scatter up to the last, which is a band: bands are told apart, and
-not figures."""
+QUICK_SHARE, QUICK_TIME, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.25, 0.1, 0.25
+"""Rounds of a quick measurement are so much shorter, and the time for them all so much, where no kind of contents looks
+worse. One looks so by that slack there, or by what rounds scatter up to the last, which is a band: bands are told
+apart, and not figures. It then has all rounds until it had KIND_ROUNDS, with which it counts alone."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
@@ -169,7 +169,8 @@ class Plan:
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
     nothing where nearly all of an output is one value, as on the kinds of contents `untold` alone; `own_seeds`: each of
-    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than tensors;
+    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than
+    tensors, or more of these than are told;
     `alone_before`: what it took alone after candidates before, of which quick timing makes use; `trace`: when to look
     which kernels ran. `memory_bytes` is what the device had free before anything of this was laid out:
     where that does not hold the outputs of both subjects, one gives its own back before the other's turn.
@@ -524,6 +525,8 @@ class _Turns:
         A quick measurement has the base kind once before it has had all others.
         """
         hurries = self._plan.quick and self._base in self.mine.kinds and not self._covers_all_kinds()
+        if self._plan.quick and not hurries and (kind := self._quick_suspect()) is not None:
+            return [kind, kind]  # until it had rounds enough to count alone
         kinds = [self._next_other() if hurries else self._base, self._next_other()]
         self._chance.shuffle(kinds)
         return kinds
@@ -589,7 +592,7 @@ class _Turns:
         """
         started, even = time.monotonic(), True
         while (
-            time.monotonic() - started < (QUICK_SHARE if even else 1.0) * self._plan.budget_s
+            time.monotonic() - started < (QUICK_TIME if even else 1.0) * self._plan.budget_s
             or len(self.mine.round_s) < QUICK_ROUNDS
         ):
             self.block()
@@ -601,15 +604,15 @@ class _Turns:
             if stated.low > QUICK_WIN:
                 return False
             told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            even = self._is_even()
+            even = self._quick_suspect() is None
             if told and even and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
-        return even and stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._may_end())
+        return even and stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._covers_all_kinds())
 
-    def _is_even(self) -> bool:
-        """Whether no kind of contents looks worse, to a quick measurement, that had too few rounds to count alone."""
+    def _quick_suspect(self) -> str | None:
+        """The kind of contents that looks worse, to a quick measurement, and had too few rounds to count alone."""
         kind = self._suspect(QUICK_SLACK, MOST_QUICK_SLACK, in_each=True)
-        return kind is None or self.mine.kinds.count(kind) >= KIND_ROUNDS
+        return None if kind is None or self.mine.kinds.count(kind) >= KIND_ROUNDS else kind
 
     def _covers_all_kinds(self) -> bool:
         """Whether every kind of contents was timed."""

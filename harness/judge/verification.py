@@ -29,6 +29,8 @@ VERIFIED_CALLS = 320
 """How many random calls are verified in the first ten rounds together, and again each time that the rounds have become
 e times as many: of a round after r others 320 / max(r, 10), besides the last. A candidate that leaves out calls passes
 in less than 1% of all cases or gains less than 2%: tests/judge/test_chances.py."""
+VERIFIED_QUICKLY = 240
+"""The same of a quick measurement, in its first four rounds: it may end after these, and has fewer in all."""
 MARKED = 3
 """Of outputs that are nearly all one value so many calls of a round are computed before it, to know where to look."""
 UNSTABLE_VERIFIED = 2
@@ -204,4 +206,5 @@ def verified_calls(calls: int, rounds: int, least: int = MIN_ROUNDS) -> int:
 
     `least` is the number of rounds after which a measurement may end.
     """
-    return min(calls, math.ceil(VERIFIED_CALLS / max(least, rounds)))
+    in_all = VERIFIED_CALLS if least >= MIN_ROUNDS else VERIFIED_QUICKLY
+    return min(calls, math.ceil(in_all / max(least, rounds)))

@@ -8,6 +8,7 @@ import time
 from collections import abc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from harness.backends.hardware import Hardware
 from harness.judge.attached_inputs import AttachedInputs
 from harness.judge.deadlines import Deadlines
 from harness.judge.device_steps import DeviceSteps
+from harness.judge.failure import LaidOutAnew
 from harness.judge.held_worker import HeldWorker
 from harness.judge.host_steps import HostSteps
 from harness.judge.inputs import InputSets, Staged
@@ -246,13 +248,15 @@ class WorkerSubject:
             return time.monotonic()
         self._round_begins([slot])
         seconds, why = self._deadline_of(1)
-        answered_s = None
+        end = partial(self._host_steps.end, seconds=seconds, stop=self._held.halt)
         try:
-            answered_s = self._host_steps.step(slot, seed=seed, seconds=seconds, why=why)
-        finally:
-            if last or answered_s is None:
-                self._done = self._host_steps.end(seconds=seconds, stop=self._held.halt)
-        return answered_s
+            over_s = self._host_steps.step(slot, seed=seed, seconds=seconds, why=why)
+        except LaidOutAnew:
+            self._done = end()
+            raise
+        if last:
+            self._done = end()
+        return over_s
 
     def copies_of_a_look(self) -> int:
         is_plain = self._inputs.copied_arena is None and self._inputs.plain_of([0]) is None

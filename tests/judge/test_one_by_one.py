@@ -5,8 +5,18 @@ import random
 import pytest
 
 from harness.judge import one_by_one
-from harness.judge.one_by_one import InRounds, by_singles, steps_no_longer_than_alone, suspect, usual_by_kind
+from harness.judge.one_by_one import (
+    ENOUGH_STEPS,
+    TELLS,
+    InRounds,
+    by_singles,
+    capped,
+    steps_no_longer_than_alone,
+    suspect,
+    usual_by_kind,
+)
 from harness.judge.samples import Samples
+from harness.schema.record import Interval
 
 OTHERS = ("wide", "ties", "huge")
 BESIDE = InRounds(2.0, 0.1)
@@ -122,3 +132,26 @@ def test_calls_of_the_reference_are_no_longer_than_alone_on_contents_that_take_a
     assert longest["huge"] == longest["nominal"] == pytest.approx(7e-5)
     assert longest["ties"] == pytest.approx(1.5e-4)
     assert max(steps_no_longer_than_alone(beside, alone, by_core=1.1).round_s[:2]) == pytest.approx(7.7e-5)
+
+
+@pytest.mark.parametrize(("high", "stated"), [(160.0, 1.1), (1.15, 1.1)])
+def test_an_interval_that_leaves_everything_open_leaves_the_rounds_no_say(high, stated):
+    """On a busy host its upper end is 160, and rounds that did ninety calls as one stood."""
+    single = Interval(value=1.1, low=0.7, high=high)
+    rounds = Interval(value=9.0, low=8.0, high=10.0)
+    assert capped(rounds, single, one_by_one=True, rounds=64).value == stated
+
+
+def test_an_interval_that_tells_is_held_by_its_upper_end():
+    single = Interval(value=1.1, low=0.9, high=1.3)
+    rounds = Interval(value=1.25, low=1.2, high=1.3)
+    assert capped(rounds, single, one_by_one=True, rounds=64) == rounds
+    wide = Interval(value=1.1, low=0.5, high=1.1 * TELLS + 0.01)
+    assert capped(rounds, wide, one_by_one=True, rounds=64) == wide
+
+
+@pytest.mark.parametrize(("rounds", "stated"), [(ENOUGH_STEPS - 1, 1.1), (ENOUGH_STEPS, 1.3)])
+def test_few_rounds_say_what_most_of_them_do(rounds, stated):
+    single = Interval(value=1.1, low=0.9, high=1.4)
+    said = capped(Interval(value=1.3, low=1.2, high=1.4), single, one_by_one=True, rounds=rounds)
+    assert said.value == stated

@@ -973,6 +973,22 @@ def test_one_whose_calls_take_seconds_where_they_come_one_by_one_has_failed():
         run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
 
 
+@pytest.mark.parametrize("long_s", [0.0, 1.9])
+def test_so_has_one_on_a_host_before_the_round_is_over(long_s):
+    """Of 48 calls of four seconds each, which keep each deadline, sixteen rounds took half an hour."""
+    taken = []
+
+    def change(candidate, reference):
+        batches(candidate, reference)
+        candidate.seconds = lambda slots: (long_s if len(slots) == 1 and taken else 0.0) + 4e-5 * len(slots)
+        candidate.expect_steps = lambda slots, *, seed: taken.append(len(slots))
+
+    match = r"calls of it took 1\.9 s on average where they came one by one"
+    with pytest.raises(SubjectFailed, match=match) if long_s else nullcontext():
+        run(200, plan=Plan(budget_s=1.0, singles=True), change=change)
+    assert not long_s or len(taken) < 6
+
+
 @pytest.mark.usefixtures("stepping")
 @pytest.mark.parametrize("whose", ["candidate", "reference"])
 def test_another_number_of_outputs_where_calls_come_one_by_one_ends_the_timing_whosever_it_is(whose):
@@ -2572,6 +2588,18 @@ def test_a_quick_measurement_is_no_full_one_for_a_kind_of_contents_that_had_roun
     assert (turns.mine.kinds.count("huge") >= KIND_ROUNDS) == told
 
 
+def test_a_quick_measurement_has_rounds_of_a_kind_that_looks_worse_until_it_counts_alone():
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
+    turns = _Turns(Chances(sides[0], 0, 0.003, ("huge",), by=1.3), *sides, kinds, QUICK, tight=False)
+    turns.empty_s, turns._chance = (0.0,), random.Random(0)
+    while turns.mine.kinds.count("huge") < KIND_ROUNDS:
+        turns.block()
+    assert len(turns.mine.kinds) <= len(kinds) + KIND_ROUNDS
+    turns.block()
+    assert turns.mine.kinds[-2:].count("huge") < 2
+
+
 def test_a_quick_measurement_has_its_share_of_the_time():
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     now = itertools.count(step=0.1)
@@ -2582,7 +2610,7 @@ def test_a_quick_measurement_has_its_share_of_the_time():
         turns.empty_s = (0.0,)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(timing, "time", SimpleNamespace(monotonic=lambda: next(now)))
-            patched.setattr(timing, "QUICK_SHARE", share)
+            patched.setattr(timing, "QUICK_TIME", share)
             patched.setattr(timing, "QUICK_WIDTH", 0.0)
             patched.setattr(timing, "in_one_band", lambda interval: False)
             turns.tell_quickly()

@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import time
+from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from hosts import Host
 
 from harness.judge import attached_inputs, output_layouts, output_memory
 from harness.judge.deadlines import Deadlines
-from harness.judge.failure import SubjectFailed
+from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.snapshot import Allocation, Mapping
 from harness.judge.worker_subject import WorkerSubject
@@ -146,6 +147,26 @@ def test_plain_values_come_with_go_once_any_was_drawn_anew(subject):
     subject.round([1, 0], seed=1)
     sets.close()
     assert asked == [None, "[[7], [3]]"]
+
+
+@pytest.mark.parametrize(("last", "raises"), [(False, False), (True, False), (False, True)])
+def test_calls_one_by_one_end_with_the_last_and_where_outputs_are_others(subject, last, raises):
+    """A worker that still waits for a call would not hear what it is asked next."""
+    ended = []
+
+    def step(slot, **_):
+        if raises:
+            raise LaidOutAnew("another number of outputs")
+        return 1.5
+
+    def end(**_):
+        ended.append(True)
+        return Done(addresses=((),), plain=(0,))
+
+    subject._host_steps.step, subject._host_steps.end = step, end
+    with pytest.raises(LaidOutAnew) if raises else nullcontext():
+        assert subject.step(0, seed=1, last=last) == 1.5
+    assert bool(ended) == (last or raises)
 
 
 def test_where_contents_are_copied_by_a_message_calls_come_as_rounds(subject):
