@@ -1,8 +1,10 @@
 """Alone before: what rounds of one reference took once candidates before were gone, within the last minute.
 
 A reference that takes no longer beside a candidate than in the fastest of these was not slowed by it, and need not be
-timed alone again. Where it took longer, by whatever, that decides nothing: it is timed anew, as a host may have become
-slower since.
+timed alone again. Where it took longer, by whatever, that decides nothing: it is timed anew.
+
+A host that shares its cores out changes their speed from one second to the next, and launches with it. So only those
+tell after which a loop of the host took as long in the reference's process as it does after its rounds now.
 """
 
 import time
@@ -15,7 +17,9 @@ from harness.judge.statistics import median
 
 MOST_AGE_S = 60.0
 """What is older tells nothing any more."""
-_KEPT = 4
+_KEPT = 8
+_AS_FAST = 0.05
+"""By this share the loop of the host may have taken longer or shorter."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,35 @@ class AloneBefore:
         """Rounds of calls that came one by one (`Taken`)."""
         self._steps.append(Taken(time.monotonic(), calls, samples, copies, allowed))
 
-    def rounds(self, kinds: Sequence[str], calls: int) -> Samples | None:
-        """The fastest rounds, with some of each kind of contents, as if they were of so many calls."""
-        found = [one for one in _of_kinds(self._rounds, kinds) if calls / 2 <= one.calls <= calls * 2]
+    def rounds(self, kinds: Sequence[str], calls: int, beside: Samples) -> Samples | None:
+        """The fastest rounds, with some of each kind of contents, as if they were of so many calls; of those on a core
+        as fast as the reference had `beside` a candidate.
+        """
+        found = [one for one in _alike(self._rounds, kinds, beside) if calls / 2 <= one.calls <= calls * 2]
         if not found:
             return None
         fastest = min(found, key=lambda one: median(one.samples.device_ms))
-        of_calls = fastest.samples
-        spans = zip(of_calls.beyond_events_s(fastest.calls), of_calls.device_ms, strict=True)
-        return replace(of_calls, round_s=[beyond_s + ms * calls / 1e3 for beyond_s, ms in spans])
+        samples = fastest.samples
+        spans = zip(samples.beyond_events_s(fastest.calls), samples.device_ms, strict=True)
+        return replace(samples, round_s=[beyond_s + ms * calls / 1e3 for beyond_s, ms in spans])
 
-    def steps(self, kinds: Sequence[str], calls: int, copies: int) -> Taken | None:
-        """The fastest of as many calls at most, looked at alike."""
-        found = [one for one in _of_kinds(self._steps, kinds) if (one.calls, one.copies) == (calls, copies)]
+    def steps(self, kinds: Sequence[str], calls: int, copies: int, beside: Samples) -> Taken | None:
+        """The fastest of as many calls at most, looked at alike, on such a core."""
+        found = [one for one in _alike(self._steps, kinds, beside) if (one.calls, one.copies) == (calls, copies)]
         return min(found, key=lambda one: median(one.samples.round_s), default=None)
 
 
-def _of_kinds(taken: Iterable[Taken], kinds: Sequence[str]) -> list[Taken]:
-    oldest = time.monotonic() - MOST_AGE_S
-    return [one for one in taken if one.at >= oldest and set(kinds) <= set(one.samples.kinds)]
+def _alike(taken: Iterable[Taken], kinds: Sequence[str], beside: Samples) -> list[Taken]:
+    oldest, loop_s = time.monotonic() - MOST_AGE_S, _loop_s(beside)
+    return [
+        one
+        for one in taken
+        if one.at >= oldest
+        and set(kinds) <= set(one.samples.kinds)
+        and abs(_loop_s(one.samples) - loop_s) <= _AS_FAST * loop_s
+    ]
+
+
+def _loop_s(samples: Samples) -> float:
+    """What the loop took by the median; 0 where nothing told."""
+    return median(samples.loop_s) if samples.loop_s else 0.0

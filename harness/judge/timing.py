@@ -140,8 +140,8 @@ QUICK_STEPS_SLACK = 0.25
 QUICK_BANDS = (0.0, 0.2, 0.33, 0.5, 0.8, 1.0, 1.25, 1.5)
 QUICK_SHARE, QUICK_TIME, QUICK_SLACK, MOST_QUICK_SLACK = 0.35, 0.25, 0.1, 0.25
 """Rounds of a quick measurement are so much shorter, and the time for them all so much, where no kind of contents looks
-worse. One looks so by that slack there, or by what rounds scatter up to the last, which is a band: bands are told
-apart, and not figures. It then has all rounds until it had KIND_ROUNDS, with which it counts alone."""
+worse and it can be no win. One looks so by that slack there, or by what rounds scatter up to the last, which is a band:
+bands are told apart, and not figures. It then has all rounds until it had KIND_ROUNDS, with which it counts alone."""
 SURE_ROUNDS, MUCH_WORSE = 2 * KIND_ROUNDS, 0.25
 """A kind of contents of fewer rounds than this that looks worse than the rest gets them: of several kinds one may do so
 by chance, on a host whose speed changes from second to second. Where it does by more than that share it gets up to
@@ -590,9 +590,9 @@ class _Turns:
 
         False where it has to be measured fully.
         """
-        started, even = time.monotonic(), True
+        started, is_open = time.monotonic(), False
         while (
-            time.monotonic() - started < (QUICK_TIME if even else 1.0) * self._plan.budget_s
+            time.monotonic() - started < (1.0 if is_open else QUICK_TIME) * self._plan.budget_s
             or len(self.mine.round_s) < QUICK_ROUNDS
         ):
             self.block()
@@ -603,11 +603,11 @@ class _Turns:
             ).speedup
             if stated.low > QUICK_WIN:
                 return False
-            told = stated.high <= QUICK_WIN and (in_one_band(stated) or _width(stated) <= QUICK_WIDTH)
-            even = self._quick_suspect() is None
-            if told and even and (stated.low <= 1.0 or self._covers_all_kinds()):
+            is_open = stated.high > QUICK_WIN or self._quick_suspect() is not None
+            told = in_one_band(stated) or _width(stated) <= QUICK_WIDTH
+            if told and not is_open and (stated.low <= 1.0 or self._covers_all_kinds()):
                 return True
-        return even and stated.high <= QUICK_WIN and (stated.low <= 1.0 or self._covers_all_kinds())
+        return not is_open and (stated.low <= 1.0 or self._covers_all_kinds())
 
     def _quick_suspect(self) -> str | None:
         """The kind of contents that looks worse, to a quick measurement, and had too few rounds to count alone."""
@@ -756,7 +756,7 @@ def _known_alone(measured: Measured, plan: Plan, kinds: Sequence[str], told: Seq
     before, timing, count = plan.alone_before, measured.timing, measured.timing.calls_per_round
     if before is None or timing.mode != "quick" or not measured.theirs.device_ms:
         return None
-    alone, singles = before.rounds(kinds, count), measured.singles
+    alone, singles = before.rounds(kinds, count, measured.theirs), measured.singles
     if alone is None:
         return None
     beyond_s = alone.beyond_events_s(count)
@@ -765,7 +765,7 @@ def _known_alone(measured: Measured, plan: Plan, kinds: Sequence[str], told: Seq
     if slowed.value > 1 + allowed:
         return None
     if singles is not None and measured.copies:
-        steps = before.steps(told, most_steps(count, quick=True), measured.copies)
+        steps = before.steps(told, most_steps(count, quick=True), measured.copies, singles[1])
         if steps is None:
             return None
         singles = _steps_held(singles, steps.samples, quick=True, allowed=steps.allowed)

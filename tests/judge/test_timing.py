@@ -2588,6 +2588,25 @@ def test_a_quick_measurement_is_no_full_one_for_a_kind_of_contents_that_had_roun
     assert (turns.mine.kinds.count("huge") >= KIND_ROUNDS) == told
 
 
+def test_what_may_be_a_win_has_all_of_the_time_before_it_is_measured_fully(monkeypatch):
+    """Few rounds on a host that scatters leave open that anything is: one in twenty honest ones took ten seconds."""
+    sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
+    turns = _Turns(
+        Chances(sides[0], 0, 0.003, ()), *sides, ("nominal", "huge"), replace(QUICK, budget_s=80.0), tight=False
+    )
+    turns.empty_s = (0.0,)
+    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: 1.0 * len(turns.mine.round_s)))
+    said = iter(range(1000))
+
+    def stated(*given, **named):
+        low, high = (0.9, 1.6) if next(said) < 12 else (0.95, 1.05)
+        return SimpleNamespace(speedup=Interval(value=1.0, low=low, high=high))
+
+    monkeypatch.setattr(timing, "timing_of", stated)
+    assert turns.tell_quickly()
+    assert len(turns.mine.round_s) > timing.QUICK_TIME * 80.0
+
+
 def test_a_quick_measurement_has_rounds_of_a_kind_that_looks_worse_until_it_counts_alone():
     sides = [SimpleNamespace(sets=SimpleNamespace(count=10)) for _ in range(2)]
     kinds = ("nominal", "signed", "wide", "narrow", "ties", "huge")
