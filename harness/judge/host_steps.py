@@ -38,10 +38,9 @@ from harness.transport.steps_page import (
 from harness.transport.values import TensorValue
 from harness.transport.worker_messages import Attending, Done, Steps
 
-_PLACES, _FEWEST_PLACES = 16, 2
-"""So many elements of a tensor are read after each call, by all of the ways in which it may lie together, and fewer of
-many tensors: each takes a microsecond. Of calls that leave out half of an output seven pass once in 10**33."""
-_MOST_PLACES = 1 << 9
+_PLACES, _FEWEST_PLACES, _MOST_PLACES = 16, 4, 1 << 9
+"""So many elements of a tensor are read after each call, by each of the ways in which it may lie, and fewer of many
+tensors: each takes a microsecond. Seven calls that leave out half of an output pass once in 10**33."""
 _TEXT_BYTES = 1 << 16
 """There is room for at least so much of what calls are given besides tensors."""
 _ATTENTION = 32
@@ -58,8 +57,6 @@ class HostSteps:
     ) -> None:
         self._talk, self._arenas, self._inputs, self._layouts = conversation, arenas, inputs, layouts
         self._page: tuple[int, memoryview] | None = None
-        self._ways: list[Layout] = []
-        self._flat: list[torch.Tensor] = []
         self._texts: dict[int, bytes] = {}
         self._number = self._plain = 0
         self._answered: tuple[int, ...] = ()
@@ -101,8 +98,11 @@ class HostSteps:
         self._plain = words[PLAIN]
         if count != len(self._layouts.newest):
             raise LaidOutAnew("named another number of outputs than it had described before")
-        self._read(number - 1, named)
-        return now()
+        is_read = self._newest.read(number - 1, named)
+        over_s = now()
+        self._could_read.append(self._others.read(number - 1, named) and is_read)
+        self._named.append(named)
+        return over_s
 
     def end(self, *, seconds: float, stop: Callable[[], None]) -> Done:
         """The `Done` of the last of the calls; `stop` is called as soon as it has come."""
@@ -119,7 +119,7 @@ class HostSteps:
         """
         if not self._could_read[call]:
             return []
-        return [self._kept_by(way, call) for way in range(len(self._ways))]
+        return [kept for one in (self._newest, self._others) for kept in one.kept(call, self._named[call])]
 
     def close(self) -> None:
         """Unmap the page. The worker may be at its end by then."""
@@ -137,40 +137,50 @@ class HostSteps:
 
     def _draw_places(self, calls: int) -> None:
         """Draw what is read of each call's output, in each of the ways in which it may lie."""
-        tensors = len(self._layouts.newest)
-        self._ways = self._layouts.alike(tensors) if tensors <= MOST_TENSORS else []
-        leaves = [leaf for way in self._ways for leaf in way]
-        most = max(_FEWEST_PLACES, min(_PLACES, _MOST_PLACES // max(1, tensors)) // max(1, len(self._ways)))
+        layouts, tensors = self._layouts, len(self._layouts.newest)
+        most = max(_FEWEST_PLACES, min(_PLACES, _MOST_PLACES // max(1, tensors)))
+        ways = layouts.alike(tensors) if tensors <= MOST_TENSORS else []
+        self._newest = _Reading(self._talk.pid, [way for way in ways if way == layouts.newest], calls, most)
+        self._others = _Reading(self._talk.pid, [way for way in ways if way != layouts.newest], calls, most)
+        self._named, self._could_read = [], []
+
+
+class _Reading:
+    """Elements of each call's output at random places, as if it lay in each of these ways."""
+
+    def __init__(self, pid: int, ways: Sequence[Layout], calls: int, most: int) -> None:
+        self._pid, self._ways = pid, ways
+        leaves = [leaf for way in ways for leaf in way]
         self._flat = [_places_of(leaf, calls, most) for leaf in leaves]
         counts = [flat.shape[1] for flat in self._flat]
         widths = np.repeat([element_size(leaf.dtype) for leaf in leaves], counts).astype(np.int64)
         offsets = [offsets_of(leaf, flat)[0].numpy() for leaf, flat in zip(leaves, self._flat, strict=True)]
-        tensor_of = np.repeat([index for way in self._ways for index in range(len(way))], counts).astype(np.intp)
+        tensor_of = np.repeat([index for way in ways for index in range(len(way))], counts).astype(np.intp)
         # In an order of chance: whichever way is the right one, some of it is among the first.
         order = secrets.SystemRandom().sample(range(len(widths)), len(widths))
         self._offsets = np.concatenate([*offsets, np.empty((calls, 0), np.int64)], axis=1).astype(np.uint64)[:, order]
         self._of_tensor = tensor_of[order]
-        ends = np.cumsum(widths[order])
         begins = np.empty_like(widths)
-        begins[order] = ends - widths[order]
+        begins[order] = np.cumsum(widths[order]) - widths[order]
         self._begins = np.split(begins, np.cumsum(counts)[:-1]) if leaves else []
         self._rows = torch.empty((calls, int(widths.sum())), dtype=torch.uint8)
-        self._reader = PlacesReader(self._talk.pid, widths[order].tolist(), self._rows)
-        self._named, self._could_read = [], []
+        self._reader = PlacesReader(pid, widths[order].tolist(), self._rows)
 
-    def _read(self, call: int, named: tuple[int, ...]) -> None:
+    def read(self, call: int, named: Sequence[int]) -> bool:
+        """Read them of an output whose tensors begin at these addresses; False where not all can be."""
         places = self._offsets[call] + np.array(named, np.uint64)[self._of_tensor]  # beyond the highest it begins anew
-        self._could_read.append(self._reader.read(call, places))
-        self._named.append(named)
+        return self._reader.read(call, places)
 
-    def _kept_by(self, way: int, call: int) -> list[Kept]:
-        layout, first = self._ways[way], way * len(self._layouts.newest)
-        found = []
-        for index, (address, leaf) in enumerate(zip(self._named[call], layout, strict=True)):
-            width = np.arange(element_size(leaf.dtype))
-            data = self._rows[call].numpy()[self._begins[first + index][:, None] + width]
-            flat = self._flat[first + index][call]
-            found.append(Kept(Source(self._talk.pid, address), leaf, torch.from_numpy(data), flat))
+    def kept(self, call: int, named: Sequence[int]) -> list[list[Kept]]:
+        """What was read of the tensors of a call, in each way."""
+        parts = zip(self._flat, self._begins, strict=True)
+        found: list[list[Kept]] = []
+        for way in self._ways:
+            found.append([])
+            for address, leaf, (flat, begins) in zip(named, way, parts, strict=False):
+                places = begins[:, None] + np.arange(element_size(leaf.dtype))
+                data = torch.from_numpy(self._rows[call].numpy()[places])
+                found[-1].append(Kept(Source(self._pid, address), leaf, data, flat[call]))
         return found
 
 

@@ -46,6 +46,9 @@ TOUCH_S = 5e-4
 next call: time slices take turns of some 2 ms (H200)."""
 BUSY_AT = 80
 """The percentile that tells: the upper end of what calls one by one say is moved by a third of them."""
+QUIET = 25
+"""The percentile of the calls of a round that come one by one on a host which stands for them: what a busy host does to
+half of them is no time of theirs, and who leaves out a quarter of them in half of the rounds is told all the same."""
 MOST_BESIDES = 0.9
 """The share of calls whose answers count: a host takes its time for some."""
 COLD_STEPS, COLD_SHARE = 3, 4
@@ -259,11 +262,11 @@ class Clock:
         """A round in which contents of a kind are shown call by call, each once the call before is done. How many
         `calls` is drawn, and drawn anew for one that is repeated, where it is not said.
 
-        What is taken down is the median of its calls in seconds: without the first, where there are more than two, and
-        without the last. That one is held and verified, and some before it by what was read when they were answered;
-        how many `calls` there are, of at most `most`, the side does not know before. So contents of the most are
-        written: how long a side was stopped would else tell. Of a single call nothing is taken down: it is there
-        because the first of several could else never be the last.
+        What is taken down is the median of its calls in seconds, on a host what QUIET says: without the first, where
+        there are more than two, and without the last. That one is held and verified, and some before it by what was
+        read when they were answered; how many `calls` there are, of at most `most`, the side does not know before. So
+        contents of the most are written: how long a side was stopped would else tell. Of a single call nothing is taken
+        down: it is there because the first of several could else never be the last.
 
         On a host counts as work besides what it takes until the first is done, too, beyond a usual one, and all of it
         for each call that it can have been done for: half of the most, because less moves no median.
@@ -400,7 +403,7 @@ class Clock:
         subject.release()
         subject.freeze()
         if settled and count > 1:
-            usual_s = median(seconds[1:-1] or seconds[:-1])
+            usual_s = percentile(seconds[1:-1] or seconds[:-1], QUIET)
             samples.round_s.append(usual_s)
             samples.aside_s.append((subject.aside_s() + first_s - started - usual_s) / ((most + 1) // 2))
             samples.nominal.append(kind == self._base)

@@ -11,8 +11,11 @@ from harness.judge.subject import Sampled
 from harness.judge.tensors import at_places, leaves, overlap, same
 from harness.schema.record import ToleranceName
 
-NEAR = 0.01
-"""So near elements tell one way to read an output from another."""
+NEAR = 0.01, 1e-4, 1e-6
+"""So near elements tell one way to read an output from another; where as many are by one, the next: of few elements, or
+where many are zeros, a wrong way may have as many."""
+MOSTLY_NEAR = 0.75
+"""What is read in a wrong way agrees where both have zeros, say half of an output."""
 
 
 def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> Agreement | Disagreement:
@@ -21,19 +24,31 @@ def compare_kept(output: Any, expected: Expected, tolerance: ToleranceName) -> A
 
 
 def nearest(outputs: Sequence[Any], expected: Expected) -> Any:
-    """Of several ways to read an output the one of which most, by its share, is near what the reference says."""
+    """Of several ways to read an output the one of which most, by its share, is nearest to what the reference says."""
     return max(outputs, key=lambda output: _near(*kept_of(output, expected.like))) if len(outputs) > 1 else outputs[0]
 
 
-def _near(output: Any, like: Any) -> float:
-    """The mean over tensors of the share of elements that agree to NEAR; of one of another shape or dtype none does."""
+def lies_so(output: Any, expected: Expected) -> bool:
+    """Whether an output that is wrong was read as it lies: most of it is what the reference says."""
+    return _near(*kept_of(output, expected.like))[-1] >= MOSTLY_NEAR
+
+
+def _near(output: Any, like: Any) -> list[float]:
+    """The mean over tensors of the share of elements that agree to each of NEAR; of one of another shape or dtype none
+    does.
+    """
     pairs = list(zip(leaves(output), leaves(like), strict=False))
-    near = [
-        torch.isclose(got.to(want.device), want, rtol=NEAR, atol=NEAR, equal_nan=True).double().mean().item()
+    alike = [
+        (got.to(want.device), want)
         for got, want in pairs
         if got.shape == want.shape and got.dtype == want.dtype and not got.is_meta and got.numel()
     ]
-    return sum(near) / max(1, len(pairs))
+
+    def share(apart: float) -> float:
+        near = (torch.isclose(got, want, rtol=apart, atol=apart, equal_nan=True) for got, want in alike)
+        return sum(one.double().mean().item() for one in near) / max(1, len(pairs))
+
+    return [share(apart) for apart in NEAR]
 
 
 def is_as_written(output: Any, expected: Expected) -> bool:

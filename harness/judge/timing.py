@@ -786,14 +786,14 @@ def _held_alone(
     count, timing = reference.sets.count, measured.timing
     quick = timing.mode == "quick"
     alone = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
-    if before is not None and alone.device_ms:
-        before.keep_rounds(alone, count)
     exact = alone.device_ms and not quick  # which tells bands of a quarter apart
     longer_s = _longer_s(clock, reference, timing) if exact else 0.0
     beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
     hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
     singles = _single_calls_held(clock, reference, told, measured, hand_over_s, before)
     alone, slowed, allowed = _nearest_alone(clock, reference, kinds, measured, alone, hand_over_s)
+    if before is not None and alone.device_ms:
+        before.keep_rounds(alone, count)
     return _Alone(alone, slowed, allowed, beyond_s, hand_over_s, singles, longer_s)
 
 
@@ -897,7 +897,7 @@ def _single_calls_held(
         alone = Samples()
         for kind in random.SystemRandom().sample(of_each, len(of_each)):
             clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
-        if before is not None and not look:
+        if before is not None:
             before.keep_steps(alone, most, measured.copies, allowed)
         apart_s = abs(median(alone.round_s) - beside_s)
         if apart_s < nearest_s:

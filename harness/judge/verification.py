@@ -17,7 +17,7 @@ from harness.judge.output_layouts import MOST_LAYOUTS
 from harness.judge.outputs_seen import Form, form_of
 from harness.judge.question import SHAPES_VARY, CannotBeTimed, Question, require_memory, require_outputs
 from harness.judge.rounds import Alone, Side, Written
-from harness.judge.sampled import nearest
+from harness.judge.sampled import lies_so, nearest
 from harness.judge.settled import Kept, kept_alike
 from harness.judge.snapshot import rare_places
 from harness.judge.subject import Subject, Unsettled
@@ -139,16 +139,16 @@ class Verification:
             kept = None if alone or oracle.changes_inputs else kept_alike(output, expected)
             if kept is None:
                 question = Question(oracle, of.kind, given, seed, self.weights.hint, timed=True, glance=True)
-                self.comparison.hold(output, expected, question)
+                try:
+                    self.comparison.hold(output, expected, question)
+                except WrongAnswer:
+                    if len(outputs) < MOST_LAYOUTS or lies_so(output, expected):
+                        raise
+                    raise Unsettled from None
                 self.comparison.let_go(question)
             return kept
 
-        try:
-            self._hold_each({call: each.written.kind for call, each in enumerate(calls)}, hold)
-        except WrongAnswer:
-            if all(len(call.outputs) < MOST_LAYOUTS for call in calls):
-                raise
-            raise Unsettled from None
+        self._hold_each({call: each.written.kind for call, each in enumerate(calls)}, hold)
 
     def _hold_each(self, kinds: Mapping[int, str], hold: Callable[..., Kept | None]) -> None:
         """Hold calls, each on contents of a kind: those that may be settled together are, and others alone.

@@ -123,8 +123,10 @@ def test_outputs_are_read_in_each_way_in_which_they_were_described(gapped):
     steps, _ = steps_of(model, inputs, outputs=[[as_rows], [padded]])
     take(steps, [0, 1, 2])
     for call, x in enumerate(inputs):
-        right = [torch.equal(elements(kept), x.reshape(-1)[kept.places]) for (kept,) in steps.seen_of(call)]
-        assert right == [not gapped, gapped]
+        found = [kept for (kept,) in steps.seen_of(call)]
+        right = [torch.equal(elements(kept), x.reshape(-1)[kept.places]) for kept in found]
+        assert [tuple(kept.layout.strides) for kept in found] == [(64, 1), (50, 1)]
+        assert right == [gapped, not gapped]
 
 
 def test_of_several_tensors_each_is_read_where_it_lies():
@@ -173,14 +175,15 @@ def test_a_call_is_over_once_it_was_read(monkeypatch):
     steps.end(seconds=5.0, stop=lambda: None)
 
 
-def test_ways_to_read_an_output_are_read_in_an_order_of_chance():
+def test_other_ways_to_read_an_output_are_read_in_an_order_of_chance_once_the_newest_was():
     """Memory that a strange way leads to takes its time: what is read of the right one lies among that."""
-    ways = [[torch.empty(100_000)], [torch.empty(100_000, 2)[:, 0]], [torch.empty(100_000, 3)[:, 0]]]
+    ways = [[torch.empty(100_000, width)[:, 0]] for width in (2, 3, 4, 1)]
     steps, _ = steps_of(lambda x: x, [torch.zeros(100_000)], outputs=ways)
     firsts = set()
     for _ in range(40):
         take(steps, [0])
-        firsts.add(next(way for way in range(3) if 0 in steps._begins[way]))
+        assert [len(one._begins) for one in (steps._newest, steps._others)] == [1, 3]
+        firsts.add(next(way for way in range(3) if 0 in steps._others._begins[way]))
     assert firsts == {0, 1, 2}
 
 

@@ -865,6 +865,31 @@ def test_a_call_that_is_left_out_where_calls_come_one_by_one_is_wrong_though_the
     assert verdict.kind == ("wrong" if skips else "correct"), verdict
 
 
+@pytest.mark.parametrize(
+    ("ways", "spoiled", "verdict"),
+    [(4, 0.0, "correct"), (4, 1.0, "failed"), (4, 0.05, "wrong"), (3, 1.0, "wrong"), (3, 0.0, "correct")],
+)
+def test_of_four_ways_to_read_a_call_one_may_be_right_and_none_is_no_wrong_answer_unless_most_is(
+    judge_function, ways, spoiled, verdict
+):
+    """There may be a fifth. Who left out a tenth of outputs that lie in four ways had three tries for free."""
+
+    def change(candidate):
+        step_outputs = candidate.step_outputs
+
+        def read(calls):
+            found = {}
+            for call, (output,) in step_outputs(calls).items():
+                missing = torch.rand(output.shape) < spoiled
+                found[call] = [torch.full_like(output, 7.0)] * (ways - 1) + [torch.where(missing, 5.0, output)]
+            return found
+
+        candidate.step_outputs = read
+
+    found = judge_function(RELU, torch.relu, timed=True, singles=True, change=change).verdict
+    assert found.kind == verdict, found
+
+
 @pytest.mark.parametrize("factor", [1.0, 1 + 4e-6], ids=["as written", "within tolerance"])
 def test_the_reference_is_asked_once_about_each_timed_call(judge_function, monkeypatch, factor):
     asked = []

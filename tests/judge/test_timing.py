@@ -973,6 +973,23 @@ def test_one_whose_calls_take_seconds_where_they_come_one_by_one_has_failed():
         run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5)
 
 
+def test_what_a_busy_host_does_to_half_of_the_calls_of_a_round_on_a_host_is_no_time_of_theirs():
+    taken = itertools.count()
+
+    def change(candidate, reference):
+        def expect_steps(slots, *, seed):
+            nonlocal taken
+            taken = itertools.count()
+
+        batches(candidate, reference)
+        candidate.expect_steps = expect_steps
+        late_s = lambda slots: 3e-3 if len(slots) == 1 and next(taken) % 2 else 0.0  # noqa: E731
+        candidate.seconds = lambda slots: late_s(slots) + 4e-5 * len(slots)
+
+    measured, _ = run(200, plan=Plan(budget_s=0.0, singles=True), change=change)
+    assert measured.timing.single_speedup.value == pytest.approx(1.0, rel=0.05)
+
+
 @pytest.mark.parametrize("long_s", [0.0, 1.9])
 def test_so_has_one_on_a_host_before_the_round_is_over(long_s):
     """Of 48 calls of four seconds each, which keep each deadline, sixteen rounds took half an hour."""
