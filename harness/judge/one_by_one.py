@@ -41,9 +41,9 @@ SURE_STEPS = 32
 on an H200 the first 14 took one honest side 40 us longer a call, which had the middle of all say 0.86 (November 2026).
 No call is shorter than its work."""
 TELLS = 0.75
-"""An interval tells nothing that leaves open more than this share of a call of the reference: on two cores that others
-use, where calls of 0.3 ms took 0.2 to 7, there were such of [0.13, 24] and [0.7, 160], and rounds that did 90 calls as
-one stood as 6.3 (November 2026). Then nothing is called faster."""
+"""On a host an interval tells nothing that leaves open more than this share of a call of the reference: on two cores
+that others use, where calls of 0.3 ms took 0.2 to 7, there were such of [0.13, 24] and [0.7, 160], and rounds that did
+90 calls as one stood as 6.3 (November 2026). Then nothing is called faster."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 APART, DEVIATIONS = 0.03, 3.0
@@ -137,12 +137,12 @@ def suspect(
     return min(found, key=lambda kind: found[kind], default=None)
 
 
-def capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int) -> Interval:
+def capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False) -> Interval:
     """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
     few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do. Where
-    many leave open anything it is no more than 1.
+    many leave open anything on a host it is no more than 1.
     """
-    if one_by_one and rounds >= ENOUGH_STEPS and 1 / single.low - 1 / single.high > TELLS:
+    if on_host and rounds >= ENOUGH_STEPS and 1 / single.low - 1 / single.high > TELLS:
         most = min(speedup.value, 1.0, single.high)
         return Interval(
             value=most, low=min(single.low, speedup.low, most), high=max(most, min(single.high, speedup.high))

@@ -203,7 +203,9 @@ def timing_of(
     if singles is not None:
         beside = in_rounds_of(speedup.value, theirs_ms, theirs, hand_over_s, count, slowed=slowed)
         usual_ms, alone_ms, single = by_singles(singles, beside)
-        speedup = capped(speedup, single, one_by_one=not singles[1].device_ms, rounds=len(singles[0].round_s))
+        one_by_one = not singles[1].device_ms
+        on_host, taken = one_by_one and not singles[1].loop_s, len(singles[0].round_s)
+        speedup = capped(speedup, single, one_by_one=one_by_one, rounds=taken, on_host=on_host)
         stated_ms = alone_ms if speedup is single else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
