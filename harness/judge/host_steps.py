@@ -61,7 +61,7 @@ class HostSteps:
         self._number = self._plain = 0
         self._answered: tuple[int, ...] = ()
         self._named: list[tuple[int, ...]] = []
-        self._could_read: list[bool] = []
+        self._read: list[list[_Reading]] = []
 
     def expect(self, slots: Sequence[int], *, seed: int | None, seconds: float, why: str) -> None:
         """Be ready for calls of these slots, or fewer, in this order; each has its own seed where there is none."""
@@ -100,9 +100,18 @@ class HostSteps:
             raise LaidOutAnew("named another number of outputs than it had described before")
         is_read = self._newest.read(number - 1, named)
         over_s = now()
-        self._could_read.append(self._others.read(number - 1, named) and is_read)
+        self._read.append([*([self._newest] if is_read else []), *self._read_otherwise(number - 1, named)])
         self._named.append(named)
         return over_s
+
+    def _read_otherwise(self, call: int, named: Sequence[int]) -> list["_Reading"]:
+        """Read an output by the other layouts: all at once, or each by itself where one of them leads to where nothing
+        is mapped.
+        """
+        if self._others.read(call, named):
+            return [self._others]
+        each = secrets.SystemRandom().sample(self._each, len(self._each))
+        return [one for one in each if one.read(call, named)]
 
     def end(self, *, seconds: float, stop: Callable[[], None]) -> Done:
         """The `Done` of the last of the calls; `stop` is called as soon as it has come."""
@@ -117,9 +126,7 @@ class HostSteps:
         """What was read of the tensors of a call's output once it was answered, in each way in which that can be read
         in which outputs were described; none where it could not be.
         """
-        if not self._could_read[call]:
-            return []
-        return [kept for one in (self._newest, self._others) for kept in one.kept(call, self._named[call])]
+        return [kept for one in self._read[call] for kept in one.kept(call, self._named[call])]
 
     def close(self) -> None:
         """Unmap the page. The worker may be at its end by then."""
@@ -141,8 +148,10 @@ class HostSteps:
         most = max(_FEWEST_PLACES, min(_PLACES, _MOST_PLACES // max(1, tensors)))
         ways = layouts.alike(tensors) if tensors <= MOST_TENSORS else []
         self._newest = _Reading(self._talk.pid, [way for way in ways if way == layouts.newest], calls, most)
-        self._others = _Reading(self._talk.pid, [way for way in ways if way != layouts.newest], calls, most)
-        self._named, self._could_read = [], []
+        others = [way for way in ways if way != layouts.newest]
+        self._others = _Reading(self._talk.pid, others, calls, most)
+        self._each = [_Reading(self._talk.pid, [way], calls, most) for way in others]
+        self._named, self._read = [], []
 
 
 class _Reading:

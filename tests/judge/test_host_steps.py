@@ -129,6 +129,24 @@ def test_outputs_are_read_in_each_way_in_which_they_were_described(gapped):
         assert right == [gapped, not gapped]
 
 
+@pytest.mark.parametrize("newest", [True, False])
+def test_a_layout_that_leads_to_where_nothing_is_mapped_hides_no_other(newest):
+    """One that had described rows far apart, and returns them side by side now, is honest."""
+    size = 1 << 20
+    apart, as_rows = torch.empty(size, 1 << 20, device="meta")[:, 0], torch.empty(size)
+    two_apart = torch.empty(size, 2)[:, 0]
+    inputs = [torch.randn(size) for _ in range(2)]
+    held = []
+    outputs = [[two_apart], [apart], [as_rows]] if newest else [[as_rows], [two_apart], [apart]]
+    steps, _ = steps_of(lambda x: held.append(x.clone()) or held[-1], inputs, outputs=outputs)
+    take(steps, [0, 1])
+    for call, x in enumerate(inputs):
+        right = [kept for (kept,) in steps.seen_of(call) if kept.layout.strides == (1,)]
+        assert len(right) == 1
+        assert torch.equal(elements(right[0]), x[right[0].places])
+        assert not any(kept.layout.strides == (1 << 20,) for (kept,) in steps.seen_of(call))
+
+
 def test_of_several_tensors_each_is_read_where_it_lies():
     inputs = [torch.randn(50, 3) for _ in range(3)]
     held = []
