@@ -169,11 +169,10 @@ class Plan:
     `quick`: end once it is known in which band the speed-up lies, but for wins.
     `singles`: time short calls one at a time as well, `steps`: on a device by showing contents one by one, which tells
     nothing where nearly all of an output is one value, as on the kinds of contents `untold` alone; `own_seeds`: each of
-    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than
-    tensors, or more of these than are told;
-    `alone_before`: what it took alone after candidates before, of which quick timing makes use; `trace`: when to look
-    which kernels ran. `memory_bytes` is what the device had free before anything of this was laid out:
-    where that does not hold the outputs of both subjects, one gives its own back before the other's turn.
+    these has its own, since the reference draws random numbers; `plain`: its outputs hold more than tensors, or more of
+    these than are told; `alone_before`: what it took alone after candidates before, of which quick timing makes use;
+    `trace`: when to look which kernels ran. `memory_bytes` is what the device had free before anything of this was laid
+    out: where that does not hold the outputs of both subjects, one gives its own back before the other's turn.
     """
 
     budget_s: float = 2.0
@@ -782,7 +781,7 @@ def _held_alone(
     measured: Measured,
     before: AloneBefore | None,
 ) -> _Alone:
-    """The reference timed alone, as often as it takes; what its first rounds were is known from then on."""
+    """The reference timed alone, as often as it takes; the first rounds and those that count are known from then on."""
     count, timing = reference.sets.count, measured.timing
     quick = timing.mode == "quick"
     alone = _rounds_alone(clock, reference, kinds[0], kinds[1:], quick=quick)
@@ -791,10 +790,11 @@ def _held_alone(
     beyond_s = alone.beyond_events_s(count) if alone.device_ms else clock.empty_rounds(reference, slots=count)
     hand_over_s = min(timing.hand_over_ms / 1e3, median(beyond_s))
     singles = _single_calls_held(clock, reference, told, measured, hand_over_s, before)
-    alone, slowed, allowed = _nearest_alone(clock, reference, kinds, measured, alone, hand_over_s)
+    nearest, slowed, allowed = _nearest_alone(clock, reference, kinds, measured, alone, hand_over_s)
     if before is not None and alone.device_ms:
         before.keep_rounds(alone, count)
-    return _Alone(alone, slowed, allowed, beyond_s, hand_over_s, singles, longer_s)
+        before.keep_rounds(nearest, count)
+    return _Alone(nearest, slowed, allowed, beyond_s, hand_over_s, singles, longer_s)
 
 
 def _held_against(rounds: Samples, measured: Measured, hand_over_s: float) -> tuple[Interval, float]:
