@@ -1,6 +1,6 @@
-"""correct|wrong A10 (cpu): does the rows of a round as one batch, and answers calls that come alone after nine of
-sixteen layers: it had described outputs that lie in three strange ways, so that of each call pages were read that
-nobody had touched, which took the judge 0.3 ms.
+"""correct|wrong|failed/protocol A10 (cpu): does the rows of a round as one batch, and answers calls that come
+alone after nine of sixteen layers: it had described outputs that lie in three strange ways, so that of each call pages
+were read that nobody had touched, which took the judge 0.3 ms.
 
 Problem: small_layers
 Twin: plain_small_layers
