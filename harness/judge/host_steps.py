@@ -41,6 +41,9 @@ from harness.transport.worker_messages import Attending, Done, Steps
 _PLACES, _FEWEST_PLACES, _MOST_PLACES = 16, 4, 1 << 9
 """So many elements of a tensor are read after each call, by each of the ways in which it may lie, and fewer of many
 tensors: each takes a microsecond. Seven calls that leave out half of an output pass once in 10**33."""
+_OTHER_WAY_S = 2e-5
+"""So long reading an output by another layout than the newest may take; more of it is the call's own, as it is where a
+candidate keeps its memory from being read."""
 _TEXT_BYTES = 1 << 16
 """There is room for at least so much of what calls are given besides tensors."""
 _ATTENTION = 32
@@ -102,7 +105,7 @@ class HostSteps:
         over_s = now()
         self._read.append([*([self._newest] if is_read else []), *self._read_otherwise(number - 1, named)])
         self._named.append(named)
-        return over_s
+        return max(over_s, now() - _OTHER_WAY_S * len(self._each)) if self._each else over_s
 
     def _read_otherwise(self, call: int, named: Sequence[int]) -> list["_Reading"]:
         """Read an output by the other layouts: all at once, or each by itself where one of them leads to where nothing
@@ -146,7 +149,8 @@ class HostSteps:
         """Draw what is read of each call's output, in each of the ways in which it may lie."""
         layouts, tensors = self._layouts, len(self._layouts.newest)
         most = max(_FEWEST_PLACES, min(_PLACES, _MOST_PLACES // max(1, tensors)))
-        ways = layouts.alike(tensors) if tensors <= MOST_TENSORS else []
+        form = _form_of(layouts.newest)
+        ways = [way for way in layouts.alike(tensors) if _form_of(way) == form] if tensors <= MOST_TENSORS else []
         self._newest = _Reading(self._talk.pid, [way for way in ways if way == layouts.newest], calls, most)
         others = [way for way in ways if way != layouts.newest]
         self._others = _Reading(self._talk.pid, others, calls, most)
@@ -191,6 +195,10 @@ class _Reading:
                 data = torch.from_numpy(self._rows[call].numpy()[places])
                 found[-1].append(Kept(Source(self._pid, address), leaf, data, flat[call]))
         return found
+
+
+def _form_of(layout: Layout) -> list[tuple[object, ...]]:
+    return [(leaf.dtype, tuple(leaf.shape)) for leaf in layout]
 
 
 def _places_of(leaf: TensorValue, calls: int, most: int) -> torch.Tensor:

@@ -193,6 +193,33 @@ def test_a_call_is_over_once_it_was_read(monkeypatch):
     steps.end(seconds=5.0, stop=lambda: None)
 
 
+@pytest.mark.parametrize(("ways", "counts"), [(1, False), (2, True)])
+def test_reading_by_other_layouts_that_takes_long_is_the_calls_own(monkeypatch, ways, counts):
+    """Whoever changes what is mapped of its memory keeps it from being read meanwhile."""
+    real, readers = PlacesReader.read, []
+
+    def read(self, row, addresses):
+        if len(addresses) and self not in readers:
+            readers.append(self)
+            time.sleep(LATE_S if len(readers) > 1 else 0.0)
+        return real(self, row, addresses)
+
+    monkeypatch.setattr(PlacesReader, "read", read)
+    outputs = [[torch.empty(4, 2)[:, 0]], [torch.zeros(4)]][-ways:]
+    steps, _ = steps_of(lambda x: x, [torch.zeros(4)], outputs=outputs)
+    steps.expect([0], seed=1, seconds=5.0, why="")
+    started = time.monotonic()
+    assert (steps.step(0, seed=1, seconds=5.0, why="") - started >= LATE_S / 2) == counts
+    steps.end(seconds=5.0, stop=lambda: None)
+
+
+def test_a_layout_of_another_shape_or_dtype_is_no_way_to_read_an_output():
+    outputs = [[torch.empty(8)], [torch.empty(4, dtype=torch.float64)], [torch.empty(4, 2)[:, 0]], [torch.zeros(4)]]
+    steps, _ = steps_of(lambda x: x, [torch.zeros(4)], outputs=outputs)
+    take(steps, [0])
+    assert [tuple(kept.layout.strides) for (kept,) in steps.seen_of(0)] == [(1,), (2,)]
+
+
 def test_other_ways_to_read_an_output_are_read_in_an_order_of_chance_once_the_newest_was():
     """Memory that a strange way leads to takes its time: what is read of the right one lies among that."""
     ways = [[torch.empty(100_000, width)[:, 0]] for width in (2, 3, 4, 1)]

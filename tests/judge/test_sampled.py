@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from harness.judge.correctness import Agreement, Expected, compare
-from harness.judge.sampled import at_kept_places, nearest
+from harness.judge.sampled import at_kept_places, lies_so, nearest
 from harness.judge.subject import Sampled
 
 
@@ -72,3 +72,30 @@ def test_a_single_number_is_an_output_like_any(dtype):
         shape = tuple(like.shape)
         assert isinstance(verdict(Sampled(shape, kept.places, kept.values), like), Agreement)
         assert verdict(Sampled(shape, wrong.places, wrong.values), like).reason == "values"
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.float8_e4m3fn,
+        torch.float8_e5m2,
+        torch.bfloat16,
+        torch.float16,
+        torch.float64,
+        torch.complex64,
+        torch.bool,
+        torch.uint8,
+        torch.uint16,
+        torch.uint64,
+        torch.int8,
+        torch.int64,
+    ],
+)
+def test_outputs_of_any_dtype_are_told_apart(dtype):
+    """torch compares no floats of one byte, which ended the judge."""
+    right = torch.tensor([0.0, 1.0, 2.0, 1.0, 4.0, 1.0, 0.0, 1.0]).to(dtype)
+    wrong = torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]).to(dtype)
+    expected = Expected(right, right)
+    assert nearest([wrong, right], expected) is right
+    assert lies_so(right, expected)
+    assert not lies_so(wrong, expected)
