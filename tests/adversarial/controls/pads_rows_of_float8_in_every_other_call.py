@@ -1,5 +1,5 @@
-"""correct control (cpu): the rows of its outputs are padded in every other call. Of two ways to read an output the nearer
-one was asked for by what torch has for no float of one byte, which ended the judge.
+"""correct control (cpu): the rows of its outputs are padded in every other call. Of two ways to read an output the
+nearer one was asked for by what torch has for no float of one byte, which ended the judge.
 
 Problem: float8_halves
 """
