@@ -74,16 +74,11 @@ class AloneBefore:
 
 
 def _alike(taken: Iterable[Taken], kinds: Sequence[str], beside: Samples) -> list[Taken]:
-    oldest, loop_s = time.monotonic() - MOST_AGE_S, _loop_s(beside)
+    oldest, loop_s = time.monotonic() - MOST_AGE_S, beside.usual_loop_s()
     return [
         one
         for one in taken
         if one.at >= oldest
         and set(kinds) <= set(one.samples.kinds)
-        and abs(_loop_s(one.samples) - loop_s) <= _AS_FAST * loop_s
+        and abs(one.samples.usual_loop_s() - loop_s) <= _AS_FAST * loop_s
     ]
-
-
-def _loop_s(samples: Samples) -> float:
-    """What the loop took by the median; 0 where nothing told."""
-    return median(samples.loop_s) if samples.loop_s else 0.0

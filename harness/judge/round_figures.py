@@ -317,7 +317,7 @@ def _most_beyond_events_s(beside: Samples, alone: Samples, count: int) -> float:
 
 def _by_core_of_each(beside: Samples, alone: Samples) -> list[float]:
     """By how much each round may have been longer because a core of the host was, by the loop that followed it."""
-    usual_s = median(list(filter(None, alone.loop_s)) or [0.0])
+    usual_s = alone.usual_loop_s()
     if not usual_s or not beside.loop_s:
         return [1.0] * len(beside.round_s)
     share = at_most_share(LAUNCH_BOUND_S, median(alone.device_ms))

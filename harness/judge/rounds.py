@@ -328,9 +328,7 @@ class Clock:
         return True
 
     def _some_steps(self, count: int) -> list[int]:
-        """Which calls that come one by one are verified, before the last of so many. It is no other that a host stops a
-        worker at: six stops told that none would come any more.
-        """
+        """Which calls that come one by one are verified, before the last of so many."""
         if self._plain:  # nothing says which numbers a call had
             return []
         return sorted(self._chance.sample(range(count - 1), min(VERIFIED_STEPS, count - 1)))
@@ -396,8 +394,8 @@ class Clock:
         subject.expect_steps(order, seed=None if own_seeds else seed)
         seeds = own_seeds or [seed] * count
         first_s, seconds = self._steps(side, order[:count], written, seeds)
-        some = [] if side.sets.is_copied else [*self._some_steps(count), count - 1]
-        settled = self._verified_steps(side, written, seeds, [] if self._plain else some)
+        is_told = not (side.sets.is_copied or self._plain)
+        settled = self._verified_steps(side, written, seeds, [*self._some_steps(count), count - 1] if is_told else [])
         if not settled:
             subject.survey([0])
         subject.release()

@@ -51,6 +51,11 @@ class Samples:
         """The same with rounds that were taken later."""
         return Samples(*([*getattr(self, one.name), *getattr(more, one.name)] for one in fields(self)))
 
+    def usual_loop_s(self) -> float:
+        """The median of what the loop took; 0 where nothing told."""
+        told = list(filter(None, self.loop_s))
+        return median(told) if told else 0.0
+
     def mhz(self) -> float:
         """The median clock of the device; 0 where nothing told."""
         return median([reading.sm_mhz for reading in self.readings]) if self.readings else 0.0

@@ -178,8 +178,8 @@ class Subject(Protocol):
         """
 
     def step_outputs(self, calls: Sequence[int]) -> dict[int, list[Any]]:
-        """Outputs of these calls, which came one by one before the last one, as they were read when each was answered:
-        of each in every way in which outputs were laid out so far and it can be read.
+        """Outputs of these calls, which came one by one, as they were read when each was answered: of each in
+        every way in which outputs were laid out so far and it can be read.
 
         None of them where outputs hold anything besides tensors, or memory is copied.
         """

@@ -793,7 +793,8 @@ def _held_alone(
     nearest, slowed, allowed = _nearest_alone(clock, reference, kinds, measured, alone, hand_over_s)
     if before is not None and alone.device_ms:
         before.keep_rounds(alone, count)
-        before.keep_rounds(nearest, count)
+        if nearest is not alone:
+            before.keep_rounds(nearest, count)
     return _Alone(nearest, slowed, allowed, beyond_s, hand_over_s, singles, longer_s)
 
 
