@@ -168,10 +168,12 @@ def _depends_on_values(case: Case) -> Flag | None:
 
 def _slowed_reference(case: Case) -> Flag | None:
     timing = case.finding.timing
-    if timing is None or timing.reference_slowed <= 1.0:
+    if timing is None or timing.slowed <= 1.0:
         return None
-    slowed = timing.reference_slowed
-    detail = f"the reference took {slowed:.3g} times as long beside it as alone, and counts as it is alone"
+    calls = "" if timing.reference_slowed > 1.0 else ", in calls that came one by one"
+    detail = (
+        f"the reference took {timing.slowed:.3g} times as long beside it as alone{calls}, and counts as it is alone"
+    )
     return _flag("slowed-reference", "warn", detail)
 
 

@@ -254,7 +254,7 @@ class JudgeProcess:
         long again for seconds on some hosts, of both sides alike, and not any more once the reference is alone.
         """
         timing = judgement.timing
-        return timing is not None and timing.mode == "full" and timing.reference_slowed > 1.0 and self._hardware.apart
+        return timing is not None and timing.mode == "full" and timing.slowed > 1.0 and self._hardware.apart
 
     def _slowed_less(self, job: Job, judgement: Judgement, *, alone: bool) -> Judgement:
         """This judgement or a second one: of two that have a time the one whose reference was slowed less, and one that
@@ -268,7 +268,7 @@ class JudgeProcess:
             return judgement
         if not isinstance(again.verdict, Correct):
             return again
-        return min(again, judgement, key=lambda one: one.timing.reference_slowed if one.timing else math.inf)
+        return min(again, judgement, key=lambda one: one.timing.slowed if one.timing else math.inf)
 
     def _at_original_size(self, job: Job, judgement: Judgement) -> Judgement:
         """The judgement; where a candidate fails at a reduced batch and may have the original one in it, that there.

@@ -39,6 +39,7 @@ from harness.judge.one_by_one import (
     InRounds,
     by_singles,
     steps_no_longer_than_alone,
+    steps_slack,
     suspect,
 )
 from harness.judge.round_figures import (
@@ -726,6 +727,7 @@ def beside_and_alone(
         "reference_alone_ms": alone_ms,
         "mode": measured.timing.mode,
         "longer_ms": longer_s * 1e3,
+        "single_slowed": _single_slowed(measured, singles, hand_over_s),
         "depends_on_values": depends or timing.depends_on_values,
     }
     return replace(measured, timing=timing.model_copy(update=besides))
@@ -917,15 +919,25 @@ def _steps_held(
     return singles[0], steps_no_longer_than_alone(singles[1], alone, allowed=allowed, by_core=by_core)
 
 
+def _single_slowed(measured: Measured, held: tuple[Samples, Samples] | None, hand_over_s: float) -> float:
+    """By how much calls of the reference that came one by one took longer than the ones that they are held against;
+    1 where that does not decide.
+    """
+    if held is None or measured.singles is None or not _is_decided_by(held, measured, hand_over_s):
+        return 1.0
+    return median(measured.singles[1].round_s) / median(held[1].round_s)
+
+
 def _is_decided_by(held: tuple[Samples, Samples], measured: Measured, hand_over_s: float) -> bool:
-    """Whether what calls that came one by one are held against decides what is stated."""
+    """Whether what is stated goes by what calls that came one by one are held against, and by less than they say."""
     assert measured.singles is not None
     timing = measured.timing
     said = timing.reference_ms / timing.candidate_ms
     count = timing.calls_per_round
     beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
-    is_longer = median(held[1].round_s) < median(measured.singles[1].round_s)
-    return is_longer and by_singles(held, beside)[2].value * (1 + STEPS_SLACK) < beside.speedup
+    slack = steps_slack(len(held[1].round_s))
+    said_beside, said_held = (by_singles(singles, beside)[2].value for singles in (measured.singles, held))
+    return said_held * (1 + slack) < min(said_beside, beside.speedup)
 
 
 def _longer_s(clock: Clock, reference: Side, timing: Timing) -> float:

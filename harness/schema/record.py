@@ -83,7 +83,8 @@ class Timing(Frozen):
     `depends_on_values`: the candidate was better on what `get_inputs` draws than on other contents, or worse, and
     rounds of the worse sort are counted and shown.
     `reference_alone_ms` is the reference's time once the candidate was gone; where it took longer beside it by a factor
-    `reference_slowed`, the samples shown are divided by that.
+    `reference_slowed`, the samples shown are divided by that. `single_slowed` is the same of its calls that came one by
+    one, where it decides: those beside the candidate count as long as they were alone, and are shown so.
     `mode` is "quick" where rounds ended as soon as they told in which band the speed-up lies.
     `baseline` is the form of the reference that was timed, `baselines` are the further ones. `conditions` is the state
     of the GPU beside the rounds.
@@ -107,6 +108,7 @@ class Timing(Frozen):
     single_speedup: Interval | None = None
     reference_alone_ms: float | None = None
     reference_slowed: float = 1.0
+    single_slowed: float = 1.0
     depends_on_values: bool = False
     mode: Literal["full", "quick"] = "full"
     clock: str = "judge, monotonic"
@@ -114,6 +116,11 @@ class Timing(Frozen):
     baseline: BaselineName = "eager"
     baselines: tuple[Baseline, ...] = ()
     conditions: Conditions | None = None
+
+    @property
+    def slowed(self) -> float:
+        """By how much the reference took longer beside the candidate than alone, in rounds or in calls one by one."""
+        return max(self.reference_slowed, self.single_slowed)
 
 
 class Roofline(Frozen):

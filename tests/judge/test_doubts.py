@@ -84,7 +84,11 @@ def test_calls_that_are_long_are_not_called_launch_bound():
 
 @pytest.mark.parametrize(
     ("changed", "rule"),
-    [({"depends_on_values": True}, "depends-on-values"), ({"reference_slowed": 1.3}, "slowed-reference")],
+    [
+        ({"depends_on_values": True}, "depends-on-values"),
+        ({"reference_slowed": 1.3}, "slowed-reference"),
+        ({"single_slowed": 1.3}, "slowed-reference"),
+    ],
 )
 def test_what_was_not_taken_from_all_rounds_as_they_were_is_named(changed, rule):
     assert rules(**changed)[rule] == "warn"

@@ -11,7 +11,7 @@ from harness.judge.process import JudgeProcess
 from harness.schema import Correct, Failed, Interval, Timing, Wrong
 
 
-def judged(speedup, slowed=1.0, *, mode="full", flags=()):
+def judged(speedup, slowed=1.0, *, one_by_one=1.0, mode="full", flags=()):
     timing = Timing(
         candidate_ms=1.0,
         reference_ms=speedup,
@@ -21,6 +21,7 @@ def judged(speedup, slowed=1.0, *, mode="full", flags=()):
         calls_per_round=1,
         hand_over_ms=0.0,
         reference_slowed=slowed,
+        single_slowed=one_by_one,
         mode=mode,
     )
     return Judgement(verdict=Correct(trials=1), timing=timing, flags=flags)
@@ -49,6 +50,12 @@ SLOWED = judged(0.66, 1.5)
 @pytest.mark.parametrize("again", [judged(0.99), judged(0.8, 1.2)])
 def test_the_one_counts_whose_reference_was_slowed_less(again):
     assert judge(SLOWED, again) == (again, [False, False])
+
+
+def test_so_does_the_one_whose_calls_one_by_one_were():
+    slowed = judged(0.7, one_by_one=1.07)
+    assert judge(slowed, judged(0.98)) == (judged(0.98), [False, False])
+    assert judge(slowed, judged(0.9, 1.2)) == (slowed, [False, False])
 
 
 def test_a_second_one_that_was_slowed_more_does_not():

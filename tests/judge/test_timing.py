@@ -886,6 +886,7 @@ def test_calls_of_the_reference_one_by_one_count_no_longer_than_they_take_withou
         alone=lambda candidate, reference: there.clear(),
     )
     assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.03)
+    assert measured.timing.single_slowed == pytest.approx(1e-4 / 7e-5)
 
 
 @pytest.mark.usefixtures("stepping")
@@ -914,6 +915,33 @@ def test_where_calls_one_by_one_seem_slowed_the_reference_is_looked_at_again(mat
     )
     assert len(pauses) == (2 if matters else 0)
     assert measured.timing.speedup.value == pytest.approx(1.0 if matters else 0.5, rel=0.03)
+    assert measured.timing.single_slowed == 1.0
+
+
+@pytest.mark.usefixtures("stepping")
+def test_it_is_not_where_calls_one_by_one_say_as_little_without_that():
+    """Several calls in one are told whatever the reference's are held against."""
+    pauses = []
+
+    def change(candidate, reference):
+        step_alike(candidate, reference)
+        candidate.clock.sleep = pauses.append
+        candidate.seconds = lambda slots: 1e-5 * len(slots)
+        steps_with(reference, lambda staged, **_: stepped(reference, staged, 3.9e-5 if ended else 4e-5, 2e-4))
+
+    ended = []
+    plan = Plan(budget_s=0.0, singles=True)
+    measured, _ = run(
+        200,
+        plan=plan,
+        change=change,
+        device_ms=DEVICE_MS,
+        reference_s=4e-5,
+        alone=lambda candidate, reference: ended.append(True),
+    )
+    assert pauses == []
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.03)
+    assert measured.timing.single_slowed == 1.0
 
 
 @pytest.mark.usefixtures("stepping")
