@@ -6,9 +6,11 @@
 
 Every candidate of tests/adversarial is judged under each tier of isolation, once without screening (one at a time,
 timed, the machine compared with what it was before) and once with it (several at a time). Screening decides nothing:
-its verdicts are expected to be the same; `--screening off` leaves the second pass out. A row that stands in the output
-file for the same source, tier and screening is not judged again, so that a run can be done in parts (`--only`) and be
-broken off; one that met a fault of ours is. `--as` starts the whole command anew where less is allowed.
+its verdicts are expected to be the same; `--screening off` leaves the second pass out. `--side-by-side` has several
+judged at a time in the first as well, and what each left behind not told: rounds are alone on their device, but beside
+trials of others, so that whatever gained, and its twin, is judged once more alone. A row that stands in the output file
+for the same source, tier and screening is not judged again, so that a run can be done in parts (`--only`) and be broken
+off; one that met a fault of ours is. `--as` starts the whole command anew where less is allowed.
 
 Exit status 1: a cheat was correct and gained by it, a control was refused, a verdict was not the one that the file
 names, or something was left behind.
@@ -548,9 +550,9 @@ def one_by_one(cases: list[Case], session: Session, watch: Watch, add: Callable[
         add(row_of(case, evaluated, left=watch.left_behind(before), seconds=seconds))
 
 
-def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, Any]], None]) -> None:
+def side_by_side(cases: list[Case], session: Session, results: Results) -> None:
     """Judge several at a time. Last and alone come those that would disturb the others, and those that may have been
-    disturbed by others, whose verdict is not the expected one.
+    disturbed by others: whose verdict is not the expected one, and then what gained and its twin.
     """
     seats = len(session.seats)
     quiet = [case for case in cases if case.entry.threat not in ALONE]
@@ -560,20 +562,30 @@ def side_by_side(cases: list[Case], session: Session, add: Callable[[dict[str, A
         for case, evaluated in engine.stream((case, ask_of(case)) for case in quiet):
             row = row_of(case, evaluated, left=None, seconds=evaluated.device_s)
             if row["as_expected"] or seats == 1:
-                add(row)
+                results.add(row)
             else:
                 alone.append(case)
-        for case in alone:
-            evaluated = engine.evaluate(ask_of(case))
-            add(row_of(case, evaluated, left=None, seconds=evaluated.device_s))
+
+        def judge_alone(cases: Iterable[Case]) -> None:
+            for case in cases:
+                evaluated = engine.evaluate(ask_of(case))
+                results.add(row_of(case, evaluated, left=None, seconds=evaluated.device_s))
+
+        judge_alone(alone)
+        too_fast = [results.rows[case.key] for case in cases if not case.screening and gained(results.rows[case.key])]
+        twins = {row["twin"] for row in too_fast}
+        again = {row["name"] for row in too_fast} | twins
+        judge_alone(case for case in cases if case.entry.name in again)
 
 
 def ask_of(case: Case) -> Ask:
     return Ask(read_submission(case.entry.path), read_problem(case.entry.problem), settings_for(case), noting=True)
 
 
-def run(entries: list[Entry], tiers: list[str], passes: list[bool], results: Results) -> None:
-    """Judge everything that the results do not have yet; `passes` are those without (False) and with screening."""
+def run(entries: list[Entry], tiers: list[str], passes: list[bool], results: Results, *, beside: bool = False) -> None:
+    """Judge everything that the results do not have yet; `passes` are those without (False) and with screening, which
+    judges several at a time, as the other does where they are to be judged `beside` each other.
+    """
     device = results.device
     seats = SEATS_SIDE_BY_SIDE if device == "cuda" else 1
     twins = {entry.twin for entry in read_corpus()}
@@ -593,13 +605,13 @@ def run(entries: list[Entry], tiers: list[str], passes: list[bool], results: Res
             except SandboxError as error:
                 print(f"! the {tier} tier: {error}", flush=True)
                 continue
-            guard_seats(session, seats if wanted else 1)
+            guard_seats(session, seats if wanted or beside else 1)
             results.environment = session.seats[0].start().environment.model_dump(mode="json")
             results.layers[tier] = layers_of(session, tier)
-            if wanted:
-                side_by_side(cases, session, results.add)
-            else:
-                with screening(False):
+            with screening(wanted):
+                if wanted or beside:
+                    side_by_side(cases, session, results)
+                else:
                     one_by_one(cases, session, Watch(session, on_gpu=device == "cuda"), results.add)
 
 
@@ -693,6 +705,7 @@ def main() -> int:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--isolation", choices=["full", "basic"], action="append", help="a tier; both where not given")
     parser.add_argument("--screening", choices=["off", "on"], action="append", help="both where not given")
+    parser.add_argument("--side-by-side", action="store_true", help="several at a time without screening, too")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names, THREATS ids, or parts")
     parser.add_argument("--as", dest="setting", choices=sorted(SETTINGS), help="start anew where less is allowed")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the Markdown of results, judge nothing")
@@ -711,7 +724,7 @@ def main() -> int:
     results.load()
     started = time.monotonic()
     passes = [wanted == "on" for wanted in options.screening or ["off", "on"]]
-    run(entries, options.isolation or ["full", "basic"], passes, results)
+    run(entries, options.isolation or ["full", "basic"], passes, results, beside=options.side_by_side)
     results.write()
     rows = list(results.rows.values())
     bad = [(row, complaint) for row in rows for complaint in complaints(row)]
