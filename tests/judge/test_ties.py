@@ -357,7 +357,7 @@ def test_a_timed_call_that_nothing_explains_is_wrong_though_no_time_for_doubts_i
 
     def forward(x):
         values, places = honest(x)
-        return (values * 0.0, places * 0) if no_time_is_left else (values, places)
+        return (values * 0.0 + 1e6, places * 0) if no_time_is_left else (values, places)
 
     verdict = judge_function(source(body), forward, timed=True).verdict
     assert (verdict.kind, verdict.trial) == ("wrong", "timed")
