@@ -916,7 +916,8 @@ def _steps_held(
     """Calls that came one by one, those of the reference no longer than they took alone."""
     share = at_most_share(launching_s(quick=quick), median(alone.round_s) * 1e3)
     by_core = 1.0 + (core_slower(singles[1], alone) - 1.0) * share
-    return singles[0], steps_no_longer_than_alone(singles[1], alone, allowed=allowed, by_core=by_core)
+    mine, theirs = singles
+    return mine, steps_no_longer_than_alone(theirs, alone, mine, allowed=allowed, by_core=by_core)
 
 
 def _single_slowed(measured: Measured, held: tuple[Samples, Samples] | None, hand_over_s: float) -> float:
