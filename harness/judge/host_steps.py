@@ -66,15 +66,17 @@ class HostSteps:
         self._named: list[tuple[int, ...]] = []
         self._read: list[list[_Reading]] = []
 
-    def expect(self, slots: Sequence[int], *, seed: int | None, seconds: float, why: str) -> None:
-        """Be ready for calls of these slots, or fewer, in this order; each has its own seed where there is none."""
+    def expect(self, slots: Sequence[int], *, seed: int | None, empty: bool, seconds: float, why: str) -> None:
+        """Be ready for calls of these slots, or fewer, in this order; each has its own seed where there is none. For
+        `empty` ones the model is called for the first alone.
+        """
         plain = {slot: self._inputs.plain_of([slot]) for slot in slots}
         self._texts = {slot: (text or "").encode() for slot, text in plain.items()}
         number, words = self._attached(max(map(len, self._texts.values())))
         words[SHOWN] = words[ANSWERED] = 0
         self._number = 0
         self._draw_places(len(slots))
-        self._talk.ask(Steps(seed=seed, page=number), Attending, seconds=seconds, why=why)
+        self._talk.ask(Steps(seed=seed, page=number, empty=empty), Attending, seconds=seconds, why=why)
 
     def step(self, slot: int, *, seed: int, seconds: float, why: str) -> float:
         """Call the model on a slot, whose contents are there; when it was over, and what may be verified of it read.

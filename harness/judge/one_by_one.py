@@ -45,9 +45,14 @@ SURE_STEPS = 32
 on an H200 the first 14 took one honest side 40 us longer a call, which had the middle of all say 0.86 (November 2026).
 No call is shorter than its work."""
 TELLS = 0.75
-"""On a host an interval tells nothing that leaves open more than this share of a call of the reference: on two cores
-that others use, where calls of 0.3 ms took 0.2 to 7, there were such of [0.13, 24] and [0.7, 160], and rounds that did
-90 calls as one stood as 6.3 (November 2026). Then nothing is called faster."""
+"""On a host an interval tells nothing that leaves open more than this share of a call, of the reference or of a faster
+candidate: on two cores that others use, where calls of 0.3 ms took 0.2 to 7, there were such of [0.13, 24] and [2.0,
+3.5, 102], and rounds that did 90 calls as one stood as 6.3 (November 2026). Then nothing is called faster than the low
+end."""
+OWN_LOOP_S = 2e-5
+"""So much less a call takes at most where a candidate has a loop of its own in the place of the worker's, which calls
+nothing by Python: calls of 57 us took 42, of which 33 are none of the call's (2 cores, November 2026). Where rounds say
+more than calls one by one can explain it is added to these."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 APART, DEVIATIONS = 0.03, 3.0
@@ -143,24 +148,36 @@ def suspect(
     return min(found, key=lambda kind: found[kind], default=None)
 
 
+def _longer(speedup: Interval, share: float) -> Interval:
+    """By calls of the candidate that are longer by this share of one of the reference's."""
+    low, value, high = (1 / (1 / one + share) for one in (speedup.low, speedup.value, speedup.high))
+    return Interval(value=value, low=low, high=high)
+
+
 def steps_slack(rounds: int) -> float:
     """What calls may look better by, where so many rounds of them came one by one."""
     return STEPS_SLACK if rounds >= ENOUGH_STEPS else FEW_STEPS_SLACK
 
 
-def capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False) -> Interval:
+def capped(
+    speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False, usual_ms: float = 0.0
+) -> Interval:
     """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
     few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do. Where
-    many leave open anything on a host it is no more than 1.
+    many leave open anything on a host it is no more than 1, or what they are sure of; where it is they that are stated
+    there, with OWN_LOOP_S more of each, which takes the reference `usual_ms`.
     """
-    if on_host and rounds >= ENOUGH_STEPS and 1 / single.low - 1 / single.high > TELLS:
-        most = min(speedup.value, 1.0, single.high)
+    opens = max(1.0, single.value) * (1 / single.low - 1 / single.high)
+    if on_host and rounds >= ENOUGH_STEPS and opens > TELLS:
+        most = min(speedup.value, max(single.low, min(1.0, single.high)))
         return Interval(
             value=most, low=min(single.low, speedup.low, most), high=max(most, min(single.high, speedup.high))
         )
     if one_by_one:
         most = single.high if rounds >= ENOUGH_STEPS else single.value
-        return single if most * (1 + steps_slack(rounds)) < speedup.value else speedup
+        if most * (1 + steps_slack(rounds)) >= speedup.value:
+            return speedup
+        return _longer(single, OWN_LOOP_S * 1e3 / usual_ms) if on_host else single
     if single.high >= speedup.low:
         return speedup
     cap = single.high
@@ -213,9 +230,18 @@ def _of_enough(mine: Samples) -> list[str]:
 
 
 def _relative(singles: tuple[Samples, Samples], beside: InRounds) -> list[float]:
-    """By how much longer each call one by one was of the candidate, as a share of what it takes the reference."""
+    """By how much longer each call one by one was of the candidate, as a share of what it takes the reference.
+
+    On a host that is what it took there, without what an empty call takes: a host may be twice as slow in these rounds
+    as in those of several, and a difference that is more than a call in rounds would say nothing. On a device launches
+    of several calls overlap, and a call in rounds takes less than one that comes alone.
+    """
     mine, theirs = singles
     more_s = longer_besides(mine, theirs)
+    if theirs.empty_s:
+        each = zip(mine.round_s, theirs.round_s, theirs.empty_s, strict=True)
+        calls = ((own_s + more_s - empty_s, its_s - empty_s) for own_s, its_s, empty_s in each)
+        return [max(own_s, SHORTEST_CALL_S) / max(its_s, SHORTEST_CALL_S) - 1.0 for own_s, its_s in calls]
     rounds = zip(mine.kinds, mine.round_s, theirs.round_s, strict=True)
     return [(own_s + more_s - its_s) * 1e3 / beside.usual_of(kind) for kind, own_s, its_s in rounds]
 

@@ -205,8 +205,11 @@ def timing_of(
         usual_ms, alone_ms, single = by_singles(singles, beside)
         one_by_one = not singles[1].device_ms
         on_host, taken = one_by_one and not singles[1].loop_s, len(singles[0].round_s)
-        speedup = capped(speedup, single, one_by_one=one_by_one, rounds=taken, on_host=on_host)
-        stated_ms = alone_ms if speedup is single else stated_ms
+        in_rounds = speedup
+        speedup = capped(
+            in_rounds, single, one_by_one=one_by_one, rounds=taken, on_host=on_host, usual_ms=beside.reference_ms
+        )
+        stated_ms = alone_ms if one_by_one and speedup is not in_rounds else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
         candidate_ms=median(mine_ms),

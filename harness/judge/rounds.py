@@ -282,6 +282,23 @@ class Clock:
             else:
                 done = self._stepped(side, kind, samples, count, most)
 
+    def empty_steps(self, reference: Side, *, most: int) -> float:
+        """Seconds that a call takes on a host which comes one by one, besides itself: in a round of `stepped` in which
+        no model is called, by the percentile that stands for it. 0 where contents are copied by messages.
+        """
+        if reference.sets.is_copied:
+            return 0.0
+        order = self._order(reference)[:most]
+        written = self._write(reference, order, self._base)[: max(3, most // 2)]
+        self._device.evict()
+        self._wake(reference)
+        seed = self._chance.getrandbits(62)
+        reference.subject.expect_steps(order, seed=seed, empty=True)
+        _, seconds = self._steps(reference, order, written, [seed] * len(written), empty=True)
+        reference.subject.release()
+        reference.subject.freeze()
+        return percentile(seconds[1:-1] or seconds[1:] or [0.0], QUIET)
+
     def _seeds(self, count: int) -> tuple[int, list[int]]:
         """One for all calls of a round, and one for each where they have their own."""
         own = [self._chance.getrandbits(62) for _ in range(count)] if self._own_seeds else []
@@ -393,7 +410,7 @@ class Clock:
         self._wake(side)
         subject.expect_steps(order, seed=None if own_seeds else seed)
         seeds = own_seeds or [seed] * count
-        first_s, seconds = self._steps(side, order[:count], written, seeds)
+        first_s, seconds = self._steps(side, order, written, seeds)
         is_told = not (side.sets.is_copied or self._plain)
         settled = self._verified_steps(side, written, seeds, [*self._some_steps(count), count - 1] if is_told else [])
         if not settled:
@@ -409,15 +426,23 @@ class Clock:
         return settled
 
     def _steps(
-        self, side: Side, order: Sequence[int], written: Sequence[Written], seeds: Sequence[int]
+        self,
+        side: Side,
+        order: Sequence[int],
+        written: Sequence[Written],
+        seeds: Sequence[int],
+        *,
+        empty: bool = False,
     ) -> tuple[float, list[float]]:
-        """When the first call was over, and the seconds of each, from when its contents began to be shown."""
+        """When the first call was over, and the seconds of each, from when its contents began to be shown. What it
+        takes until the side is stopped after the last is none of these, and no more to be waited for.
+        """
         first_s, seconds = 0.0, list[float]()
-        for call, (slot, seed) in enumerate(zip(order, seeds, strict=True)):
+        for call, (slot, seed) in enumerate(zip(order, seeds, strict=False)):
             begins = time.monotonic()
             side.sets.reveal([slot])
             try:
-                over_s = side.subject.step(slot, seed=seed, last=call == len(order) - 1)
+                over_s = side.subject.step(slot, seed=seed, last=call == len(seeds) - 1)
             except LaidOutAnew:
                 if side is not self._candidate:
                     raise CannotBeTimed(SHAPES_VARY) from None
@@ -425,7 +450,8 @@ class Clock:
                 raise
             first_s = first_s or over_s
             seconds.append(over_s - begins)
-            self._took_one_by_one(side, [over_s - begins])
+            if not empty:
+                self._took_one_by_one(side, [time.monotonic() - begins])
         return first_s, seconds
 
     def paused(self, candidate: Side, reference: Side) -> bool:

@@ -17,7 +17,8 @@ class Samples:
     `nominal` says whether a round's contents were of the base kind: what `get_inputs` draws, where that varies. `kinds`
     names what they were. `worked_s` is how much of each round was work: on a host waiting for a core is not. `aside_s`
     is how long the side worked around each round, on a host, besides it; of calls shown one by one the share of a call.
-    `loop_s` is what a loop of plain Python took in its process after each, on a device.
+    `loop_s` is what a loop of plain Python took in its process after each, on a device. `empty_s` is what a call that
+    comes one by one took on a host besides itself, next to each round.
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Samples:
     worked_s: list[float] = field(default_factory=list)
     aside_s: list[float] = field(default_factory=list)
     loop_s: list[float] = field(default_factory=list)
+    empty_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""

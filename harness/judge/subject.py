@@ -151,8 +151,10 @@ class Subject(Protocol):
         many calls.
         """
 
-    def expect_steps(self, slots: Sequence[int], *, seed: int | None) -> None:
-        """Be ready for calls that come one by one on a host (`step`), of these slots in this order or of fewer."""
+    def expect_steps(self, slots: Sequence[int], *, seed: int | None, empty: bool = False) -> None:
+        """Be ready for calls that come one by one on a host (`step`), of these slots in this order or of fewer. If they
+        are `empty` the model is called for the first alone, and its output is the answer to all.
+        """
 
     def step(self, slot: int, *, seed: int, last: bool = False) -> float:
         """Call the model on one slot, as `round` does on several, under this seed, which `expect_steps` named too

@@ -394,6 +394,8 @@ class _Turns:
                 self._clock.single(side, None, look=True)  # which asks for the memory anew
             while len(samples.round_s) == taken:  # each of another number: one is stopped in the other's turn
                 self._clock.stepped(side, kind, samples, most=most_calls, copies=self.copies)
+            if self.empty_s and side is self._reference:
+                samples.empty_s.append(self._clock.empty_steps(side, most=most_calls))
 
     def _steps_suffice(self, taken: int, taken_s: float, most_s: float) -> bool:
         """Whether so many rounds tell enough, or all that they may in the time that they have taken."""

@@ -236,11 +236,11 @@ class WorkerSubject:
         deadline = self._deadlines.of_round(calls, first=not self._was_called)
         return deadline.seconds, deadline.why
 
-    def expect_steps(self, slots: Sequence[int], *, seed: int | None) -> None:
+    def expect_steps(self, slots: Sequence[int], *, seed: int | None, empty: bool = False) -> None:
         self._opened.unmark()
         if self._inputs.copied_arena is None:
             seconds, why = self._deadline_of(1)
-            self._host_steps.expect(slots, seed=seed, seconds=seconds, why=why)
+            self._host_steps.expect(slots, seed=seed, empty=empty, seconds=seconds, why=why)
 
     def step(self, slot: int, *, seed: int, last: bool = False) -> float:
         if self._inputs.copied_arena is not None:  # it takes a message to have contents copied

@@ -154,11 +154,14 @@ class Steps(Frozen):
     The arena `page`, on the host, has the words of each call and answer, as `steps_page` names them, until one says
     that there are no more. Then comes a `Done` of the last call, or `Raised` before; the next request asks of its
     outputs. All calls have `seed`; where that is None each comes with its own, so that nothing is drawn before it.
+
+    `empty`: the model is called for the first of them alone, and its output is the answer to all.
     """
 
     say: Literal["steps"] = "steps"
     seed: int | None
     page: int
+    empty: bool = False
 
 
 class Describe(Frozen):

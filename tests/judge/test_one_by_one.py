@@ -175,7 +175,9 @@ def test_who_slows_both_gains_nothing_and_a_lucky_round_of_its_own_no_more():
         ((0.13, 24.3, 24.3), 1.0),
         ((0.009, 0.235, 0.77), 0.77),
         ((12.0, 18.0, 38.0), 1.8),
-        ((1.2, 1.9, 3.0), 1.8),
+        ((1.2, 1.9, 3.0), 1.2),
+        ((1.97, 3.5, 101.6), 1.8),
+        ((1.5, 1.9, 2.4), 1.8),
         ((0.9, 1.1, 1.3), 1.1),
     ],
 )
@@ -184,11 +186,20 @@ def test_where_calls_one_by_one_leave_everything_open_nothing_is_called_faster(s
     low, value, high = single
     rounds = Interval(value=1.8, low=1.7, high=1.9)
     single = Interval(value=value, low=low, high=high)
-    said = capped(rounds, single, one_by_one=True, rounds=64, on_host=True)
-    assert said.value == stated
+    said = capped(rounds, single, one_by_one=True, rounds=64, on_host=True, usual_ms=1e9)
+    assert said.value == pytest.approx(stated)
     assert said.low <= said.value <= said.high
     if high > 1.8 * 1.03:  # a device shows contents in some ten times a short call
         assert capped(rounds, single, one_by_one=True, rounds=64) == rounds
+
+
+def test_what_calls_one_by_one_say_instead_of_rounds_on_a_host_is_with_what_a_loop_of_its_own_may_save():
+    single = Interval(value=2.0, low=1.9, high=2.1)
+    honest, claims = (Interval(value=value, low=value, high=value) for value in (2.1, 3.0))
+    assert capped(honest, single, one_by_one=True, rounds=64, on_host=True, usual_ms=0.1) == honest
+    said = capped(claims, single, one_by_one=True, rounds=64, on_host=True, usual_ms=0.1)
+    assert said.value == pytest.approx(1 / (0.5 + 1e3 * one_by_one.OWN_LOOP_S / 0.1))
+    assert capped(claims, single, one_by_one=True, rounds=64).value == 2.0
 
 
 def test_and_what_is_slower_stays_so():
