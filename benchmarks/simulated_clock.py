@@ -233,19 +233,20 @@ class MadeUpClock:
 
 def stated(case: Case, seed: int) -> tuple[Any, World]:
     """What the judge makes of a case."""
-    from harness.judge import timing
+    from harness.judge import reference_alone, timing
 
     world = World(case, seed)
     device: Any = SimpleNamespace(world=world, awake=nullcontext, settle=lambda: None)
     mine, theirs = (SimpleNamespace(sets=SimpleNamespace(count=case.calls)) for _ in range(2))
     sides: Any = (mine, theirs)
     nothing: Any = None
-    with mock.patch.multiple(timing, Clock=MadeUpClock, time=world.time):
+    made_up: dict[str, Any] = {"Clock": MadeUpClock, "time": world.time}
+    with mock.patch.multiple(timing, **made_up), mock.patch.multiple(reference_alone, **made_up):
         plan = timing.Plan(budget_s=2.0, quick=case.quick, singles=True, steps=False)
         measured = timing.measure(
             *sides, draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan, reference_s=case.call_ms / 1e3
         )
-        found = timing.beside_and_alone(
+        found = reference_alone.beside_and_alone(
             measured, sides[1], draw=nothing, base=BASE, kinds=OTHERS, device=device, plan=plan
         )
     return found.timing, world

@@ -15,6 +15,7 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import Contents, InputSets, without_contents
 from harness.judge.outputs_seen import OutputsSeen
 from harness.judge.progress import Progress
+from harness.judge.reference_alone import beside_and_alone
 from harness.judge.rounds import Side
 from harness.judge.subject import Subject, Trace
 from harness.judge.timing import (
@@ -23,7 +24,6 @@ from harness.judge.timing import (
     ROUND_S,
     Measured,
     Plan,
-    beside_and_alone,
     measure,
     sets_for,
 )

@@ -15,6 +15,7 @@ from harness.judge.statistics import (
     PERCENTILES,
     SURE_PERCENTILES,
     median,
+    percentile,
     ratio_by_difference,
     ratio_by_relative_differences,
 )
@@ -52,6 +53,8 @@ SHORTEST_CALL_S = 2e-6
 APART, DEVIATIONS = 0.03, 3.0
 """A call of the reference takes something else on a kind of contents where its rounds say so by this share, and by so
 many times what rounds of a kind scatter by."""
+FAST_END = 25
+"""The percentile of a candidate's rounds of a kind that its others are held against: a lucky one is no fast end."""
 ALIKE_ALONE = 1.25
 """Calls alone of any kind that take no more than so many times those of a kind bound what those take: some vary."""
 
@@ -165,13 +168,18 @@ def capped(speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int
 
 
 def steps_no_longer_than_alone(
-    beside: Samples, alone: Samples, *, allowed: float = 0.0, by_core: float = 1.0
+    beside: Samples, alone: Samples, mine: Samples, *, allowed: float = 0.0, by_core: float = 1.0
 ) -> Samples:
     """Rounds of the reference whose calls came one by one beside a candidate, none longer than the longest alone of
     those that take as long as its kind of contents, and this share of it: what a candidate leaves on the device may
     slow these apart from all others. A slower core of the host excuses it, `by_core`.
+
+    So does what the candidate's own calls took longer in the round next to it, `mine`, than its fast ones of the kind:
+    a host that is slower for some seconds slows both, and who slows both gains nothing, as it is the difference that
+    counts.
     """
     usual = {kind: median(each) for kind, each in grouped(alone.kinds, alone.round_s).items()}
+    fast = {kind: percentile(each, FAST_END) for kind, each in grouped(mine.kinds, mine.round_s).items()}
     longest = max(alone.round_s)
 
     def most_s(kind: str) -> float:
@@ -179,7 +187,8 @@ def steps_no_longer_than_alone(
         return max(seconds for seconds in alone.round_s if seconds <= own_s * ALIKE_ALONE)
 
     within = (1 + allowed) * by_core
-    cut = [min(seconds, most_s(kind) * within) for kind, seconds in zip(beside.kinds, beside.round_s, strict=True)]
+    rounds = zip(beside.kinds, beside.round_s, mine.round_s, strict=True)
+    cut = [min(its_s, most_s(kind) * within + max(0.0, own_s - fast[kind])) for kind, its_s, own_s in rounds]
     return replace(beside, round_s=cut)
 
 

@@ -12,8 +12,8 @@ from harness.judge.failure import SubjectFailed
 from harness.judge.inputs import InputSets
 from harness.judge.oracle import Oracle, reference_must_run
 from harness.judge.question import SHAPES_VARY
+from harness.judge.reference_alone import ALONE_ROUNDS
 from harness.judge.subject import Opaque
-from harness.judge.timing import ALONE_ROUNDS
 
 RELU = """
 import torch

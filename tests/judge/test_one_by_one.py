@@ -125,12 +125,47 @@ def test_single_rounds_of_another_kind_count_where_they_say_less():
 
 def test_calls_of_the_reference_are_no_longer_than_alone_on_contents_that_take_as_long():
     alone = shown(every(4e-5, ties=1.2e-4), every(2))
-    beside = shown(every(1.2e-4), every(2))
-    cut = steps_no_longer_than_alone(beside, alone)
+    beside, mine = shown(every(1.2e-4), every(2)), shown(every(4e-5), every(2))
+    cut = steps_no_longer_than_alone(beside, alone, mine)
     longest = dict(zip(cut.kinds, cut.round_s, strict=True))
     assert longest["huge"] == longest["nominal"] == pytest.approx(7e-5)
     assert longest["ties"] == pytest.approx(1.5e-4)
-    assert max(steps_no_longer_than_alone(beside, alone, by_core=1.1).round_s[:2]) == pytest.approx(7.7e-5)
+    assert max(steps_no_longer_than_alone(beside, alone, mine, by_core=1.1).round_s[:2]) == pytest.approx(7.7e-5)
+
+
+def test_they_may_be_as_much_longer_as_the_candidate_s_own_beside_them():
+    """A host that is slower for some seconds slows both: an honest candidate was stated as 0.70."""
+    rounds = 12
+
+    def calls(more_s):
+        return Samples([7e-5 + each for each in more_s], kinds=["nominal"] * rounds, nominal=[True] * rounds)
+
+    slow = [1e-5] * (rounds // 2) + [0.0] * (rounds // 2)
+    alone, beside = calls([0.0] * rounds), calls([2e-5] * rounds)
+    cut = steps_no_longer_than_alone(beside, alone, calls(slow))
+    assert cut.round_s == pytest.approx([8e-5] * (rounds // 2) + [7e-5] * (rounds // 2))
+    assert steps_no_longer_than_alone(calls(slow), alone, calls(slow)).round_s == calls(slow).round_s
+
+
+def test_who_slows_both_gains_nothing_and_a_lucky_round_of_its_own_no_more():
+    """It is the difference that counts, and the fast end is that of a quarter of the rounds."""
+    rounds = 32
+    slow = [1e-5 * (at % 2) for at in range(rounds)]
+
+    def calls(figures):
+        return Samples(
+            figures,
+            kinds=["nominal"] * rounds,
+            nominal=[True] * rounds,
+            aside_s=[0.0] * rounds,
+            loop_s=[1e-4] * rounds,
+        )
+
+    mine = calls([1e-4 + more for more in slow])
+    mine.round_s[3] = 7e-5
+    cut = steps_no_longer_than_alone(calls([7e-5 + 3 * more for more in slow]), calls([7e-5] * rounds), mine)
+    found = by_singles((mine, cut), InRounds(10.0, 0.03))[2]
+    assert found.value == pytest.approx(0.5, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from harness.backends.reading import Reading
-from harness.judge import inputs, one_by_one, rounds, timing
+from harness.judge import inputs, one_by_one, reference_alone, rounds, timing
 from harness.judge.alone_before import AloneBefore
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import CannotBeTimed
+from harness.judge.reference_alone import beside_and_alone
 from harness.judge.round_figures import (
     HAND_OVER_DRIFT_S,
     KIND_ROUNDS,
@@ -36,7 +37,6 @@ from harness.judge.subject import Round, Stepped, Unsettled
 from harness.judge.timing import (
     Plan,
     _Turns,
-    beside_and_alone,
     in_one_band,
     measure,
     sets_for,
@@ -200,7 +200,8 @@ def run(
 
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "time", clock)
+        for module in (timing, reference_alone):
+            patch.setattr(module, "time", clock)
         patch.setattr(rounds, "time", clock)
         sides = [
             Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], count, HostArena))
@@ -1735,7 +1736,7 @@ def test_of_launch_bound_calls_the_last_rounds_count_where_the_reference_was_slo
 
     measured, _ = run(100, plan=Plan(budget_s=0.2), change=change, alone=lambda candidate, reference: None)
     assert len(measured.theirs.round_s) > 20
-    assert measured.timing.rounds == timing.LAST_ROUNDS
+    assert measured.timing.rounds == reference_alone.LAST_ROUNDS
     assert measured.timing.reference_slowed == 1.0
     assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.1)
 
@@ -2002,24 +2003,24 @@ def test_of_the_last_rounds_those_count_that_tell_what_depends_on_values():
     measured = timing.Measured(timing_of(mine, theirs, 0.0, 200, None), 0.0, mine, theirs)
     assert measured.timing.depends_on_values
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(timing, "_rounds_alone", lambda *_, **__: alone)
-        patched.setattr(timing, "_longer_s", lambda *_: 0.0)
-        patched.setattr(timing, "LOOK_AGAIN_S", 0.0)
-        patched.setattr(timing, "QUICK_LOOK_AGAIN_S", 0.0)
+        patched.setattr(reference_alone, "_rounds_alone", lambda *_, **__: alone)
+        patched.setattr(reference_alone, "_longer_s", lambda *_: 0.0)
+        patched.setattr(reference_alone, "LOOK_AGAIN_S", 0.0)
+        patched.setattr(reference_alone, "QUICK_LOOK_AGAIN_S", 0.0)
         found = beside_and_alone(
             measured, sides[1], draw=None, kinds=("signed", "wide", "huge"), device=Quiet(), plan=Plan()
         )
     assert found.timing.speedup.value == pytest.approx(1.0, rel=0.05)
-    assert found.timing.rounds == timing.LAST_ROUNDS
+    assert found.timing.rounds == reference_alone.LAST_ROUNDS
     assert found.timing.depends_on_values
 
 
 def test_a_loop_has_to_be_slower_beyond_the_noise():
     chance = random.Random(0)
     noisy = [Samples(loop_s=[3e-4 * chance.uniform(0.5, 1.5) for _ in range(6)]) for _ in range(2)]
-    assert timing.core_slower(*noisy) == 1.0
-    assert timing.core_slower(Samples(loop_s=[5e-4] * 4), Samples(loop_s=[4e-4] * 4)) == pytest.approx(1.25)
-    assert timing.core_slower(Samples(loop_s=[0.0] * 4), Samples(loop_s=[4e-4] * 4)) == 1.0
+    assert reference_alone.core_slower(*noisy) == 1.0
+    assert reference_alone.core_slower(Samples(loop_s=[5e-4] * 4), Samples(loop_s=[4e-4] * 4)) == pytest.approx(1.25)
+    assert reference_alone.core_slower(Samples(loop_s=[0.0] * 4), Samples(loop_s=[4e-4] * 4)) == 1.0
 
 
 @pytest.mark.parametrize("call_s", [0.9e-5, 1.5e-5])
@@ -2086,7 +2087,8 @@ def test_memory_of_the_reference_is_looked_at_after_each_of_its_rounds():
     log = []
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "time", clock)
+        for module in (timing, reference_alone):
+            patch.setattr(module, "time", clock)
         patch.setattr(rounds, "time", clock)
         sides = [Side(Recorder(log, name, clock), InputSets([torch.zeros(8)], 2, HostArena)) for name in "ab"]
         for side in sides:
@@ -2169,7 +2171,7 @@ def test_calls_one_by_one_are_held_against_those_alone_a_moment_ago_unless_these
     for slow in (False, slowed):
         measured, _ = run(200, plan=plan, change=change, device_ms=DEVICE_MS, reference_s=4e-5, alone=end)
         assert measured.timing.speedup.value == pytest.approx(0.5 if slow else 1.0, rel=0.02)
-    assert looks[0] == timing.STEPS_ALONE
+    assert looks[0] == reference_alone.STEPS_ALONE
     assert bool(looks[1]) == slowed
 
 
@@ -2380,7 +2382,7 @@ def test_alone_the_reference_has_each_of_the_other_kinds(quick, base, kinds):
     taken = []
     clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append((kind, samples is not None)))
     others = ("signed", "wide", "narrow", "ties", "huge")[:kinds]
-    timing._rounds_alone(clock, None, "nominal", others, quick=quick)
+    reference_alone._rounds_alone(clock, None, "nominal", others, quick=quick)
     assert taken.pop(0) == ("nominal", False)
     counts = Counter(kind for kind, counts in taken if counts)
     assert counts.pop("nominal") == base
@@ -2389,13 +2391,13 @@ def test_alone_the_reference_has_each_of_the_other_kinds(quick, base, kinds):
 
 
 def test_long_rounds_of_the_reference_alone_are_few(monkeypatch):
-    now = itertools.count(step=2 * timing.LONG_ALONE_S)
-    monkeypatch.setattr(timing, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
+    now = itertools.count(step=2 * reference_alone.LONG_ALONE_S)
+    monkeypatch.setattr(reference_alone, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
     taken = []
     clock = SimpleNamespace(round=lambda side, kind, samples, *, look=False: taken.append(kind))
-    timing._rounds_alone(clock, None, "nominal", ("signed", "wide"), quick=False)
-    assert Counter(taken)["nominal"] == 1 + timing.FEWEST_ALONE
-    assert len(taken) == 1 + 2 * timing.FEWEST_ALONE
+    reference_alone._rounds_alone(clock, None, "nominal", ("signed", "wide"), quick=False)
+    assert Counter(taken)["nominal"] == 1 + reference_alone.FEWEST_ALONE
+    assert len(taken) == 1 + 2 * reference_alone.FEWEST_ALONE
 
 
 def of_sorts(nominal, others):
@@ -2435,7 +2437,7 @@ def test_a_kind_that_had_no_round_alone_is_held_against_its_sort():
 def test_calls_that_do_nothing_on_the_device_are_held_against_those_alone():
     nothing = replace(of_sorts([0.0] * 4, [0.0] * 4), loop_s=[3e-4] * 8)
     assert no_longer_than_alone(nothing, nothing, 0.02, 10) == nothing
-    assert timing.by_core(nothing, nothing) == 1.0
+    assert reference_alone.by_core(nothing, nothing) == 1.0
 
 
 def test_beyond_its_events_a_round_counts_no_more_than_alone_and_than_most():
