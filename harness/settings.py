@@ -40,7 +40,7 @@ class Settings(Frozen):
 
     `workload` sets module-level numbers of the problem (`--set`). `timeout_s` is what one step of a candidate may
     take (import, constructor, one round of calls), `build_timeout_s` what its compilers may. `timing_s` bounds the
-    timed rounds of one candidate, but for launch-bound ones (docs/judging.md); `timing` is how much they are to tell:
+    timed rounds of one candidate, but for launch-bound ones (docs/clock.md); `timing` is how much they are to tell:
     "quick" ends once the speed-up lies in one band, but for wins, "none" takes no time at all. `baselines` are the
     forms of the reference to compare with; as written is always one. `trace`: of which candidates the profiler says
     which kernels ran. `reject` names flags that turn a correct candidate into a rejected one; InputError where it names
