@@ -104,7 +104,7 @@ def _faster_than_writing(case: Case) -> Flag | None:
 
 def _batched_calls(case: Case) -> Flag | None:
     timing = case.finding.timing
-    if timing is None or timing.single_speedup is None or timing.candidate_device_ms is None:
+    if timing is None or timing.single_speedup is None or timing.reference_device_ms is None:
         return None  # on a host others use the cores too: the smaller figure is stated, and nobody accused
     in_rounds, at_most = timing.reference_ms / timing.candidate_ms, timing.single_speedup.high
     if in_rounds <= max(1.0, BATCHED_FACTOR * at_most):  # what claims no gain has none: the smaller figure is stated
@@ -130,8 +130,10 @@ def _disturbed_timing(case: Case) -> Flag | None:
 
 def _device_events_disagree(case: Case) -> Flag | None:
     timing = case.finding.timing
-    if timing is None or timing.candidate_device_ms is None:
+    if timing is None or timing.reference_device_ms is None:
         return None
+    if timing.candidate_device_ms is None:
+        return _flag("device-events-disagree", "warn", "the candidate's process named no time of its device events")
     apart = abs(timing.candidate_device_ms - timing.candidate_ms)
     if apart <= EVENTS_APART_MS or apart <= EVENTS_APART * timing.candidate_ms:
         return None

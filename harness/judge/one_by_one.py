@@ -209,6 +209,21 @@ def steps_no_longer_than_alone(
     return replace(beside, round_s=cut)
 
 
+def singles_no_longer_than_alone(beside: Samples, alone: Samples, more_s: float) -> Samples:
+    """Rounds of one call of the reference beside a candidate, none more than so many seconds longer than the longest
+    alone that took no more than that longer than those of its kind of contents.
+    """
+    usual = {kind: median(each) for kind, each in grouped(alone.kinds, alone.round_s).items()}
+    longest_s = max(alone.round_s)
+
+    def most_s(kind: str) -> float:
+        own_s = usual.get(kind, longest_s)
+        return max(seconds for seconds in alone.round_s if seconds <= own_s + more_s) + more_s
+
+    rounds = zip(beside.kinds, beside.round_s, strict=True)
+    return replace(beside, round_s=[min(seconds, most_s(kind)) for kind, seconds in rounds])
+
+
 def _by_rounds_of_one(
     singles: tuple[Samples, Samples], beside: InRounds, kind: str, ends: tuple[float, float] = PERCENTILES
 ) -> tuple[Interval, float]:

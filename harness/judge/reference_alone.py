@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.judge.alone_before import AloneBefore
-from harness.judge.one_by_one import by_singles, steps_no_longer_than_alone, steps_slack
+from harness.judge.one_by_one import (
+    by_singles,
+    singles_no_longer_than_alone,
+    steps_no_longer_than_alone,
+    steps_slack,
+)
 from harness.judge.round_figures import (
     LAUNCH_BOUND_S,
     at_most_share,
@@ -33,6 +38,11 @@ from harness.schema.record import Interval, Timing
 STEPS_ALONE, STEPS_ALONE_OF_BASE = 8, 3
 """So many of the reference once the candidate is gone, so many of the base kind and each other kind once at least: on a
 device no median of its calls beside counts longer than the longest of these that take as long."""
+SINGLES_ALONE, SINGLES_APART_S = 8, 1e-4
+"""So many rounds of one call of the base kind the reference has then, and one of each other kind that had any: no such
+round beside a candidate counts longer than the longest of these that take as long, and this besides, by which switches
+take longer where there is a third process. A candidate that held a device up in these alone had two to five times as
+much for several calls in one (by arithmetic)."""
 SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 """Once the reference takes longer beside the candidate than alone, by more than this share and so many milliseconds a
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
@@ -149,7 +159,9 @@ def _known_alone(measured: Measured, plan: Plan, kinds: Sequence[str], told: Seq
     slowed, allowed = _held_against(alone, measured, hand_over_s)
     if slowed.value > 1 + allowed:
         return None
-    if singles is not None and measured.copies:
+    if singles is not None and not measured.copies:  # of rounds of one call nothing is known
+        return None
+    if singles is not None:
         steps = before.steps(told, most_steps(count, quick=True), measured.copies, singles[1])
         if steps is None:
             return None
@@ -271,7 +283,7 @@ def _single_calls_held(
     """
     singles = measured.singles
     if singles is None or not measured.copies:
-        return singles
+        return singles and _rounds_of_one_held(clock, reference, kinds, singles)
     quick = measured.timing.mode == "quick"
     most, beside_s = most_steps(reference.sets.count, quick=quick), median(singles[1].round_s)
     base, *others = kinds
@@ -292,6 +304,21 @@ def _single_calls_held(
         if not _is_decided_by(held, measured, hand_over_s):
             break
     return held
+
+
+def _rounds_of_one_held(
+    clock: Clock, reference: Side, kinds: Sequence[str], singles: tuple[Samples, Samples]
+) -> tuple[Samples, Samples]:
+    """Single calls of both sides; those of the reference that were a round each on a device no longer than alone."""
+    mine, theirs = singles
+    if not theirs.device_ms:
+        return singles
+    base, *others = kinds
+    of_each = [*[base] * SINGLES_ALONE, *(other for other in others if other in theirs.kinds)]
+    alone = Samples()
+    for kind in random.SystemRandom().sample(of_each, len(of_each)):
+        clock.single(reference, alone, kind=kind)
+    return mine, singles_no_longer_than_alone(theirs, alone, SINGLES_APART_S)
 
 
 def _steps_held(

@@ -344,9 +344,16 @@ class _Turns:
             self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def take_steps_quickly(self) -> None:
-        """Few of these on a device, after a quick measurement."""
-        if self._plan.singles and self.count > 1 and not self.empty_s and self._takes_steps():
+        """Few of these on a device, after a quick measurement; where calls do not come one by one, single ones of what
+        it calls faster.
+        """
+        if not self._plan.singles or self.count == 1 or self.empty_s:
+            return
+        if self._takes_steps():
             self._take_steps(QUICK_STEPS, math.inf, most_steps(self.count, quick=True))
+        elif self._in_rounds().speedup > 1.0:
+            self.singles = (Samples(), Samples())
+            self._singles(self.singles, SINGLE_CALLS, width=SINGLES_WIDTH)
 
     def _take_steps(self, rounds: tuple[int, int], most_s: float, most_calls: int) -> None:
         self.singles = (Samples(), Samples())

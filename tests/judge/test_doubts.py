@@ -59,8 +59,10 @@ def test_a_time_below_the_floor_is_doubted_and_one_below_writing_rejected():
 def test_a_candidate_that_is_faster_only_over_whole_rounds_did_the_work_of_several_calls_in_one(high, flags):
     single = Interval(value=0.5, low=0.1, high=high)  # what is certain counts, not what is likely
     cheat = {"candidate_ms": 0.002, "reference_ms": 0.006, "speedup": Interval(value=high, low=0.1, high=high)}
-    on_device = {**cheat, "candidate_device_ms": 0.002}
+    on_device = {**cheat, "candidate_device_ms": 0.002, "reference_device_ms": 0.006}
     assert rules(**on_device, single_speedup=single, floor=None) == {**flags, "launch-bound": "info"}
+    silent = rules(**{**on_device, "candidate_device_ms": None}, single_speedup=single, floor=None)
+    assert silent == {**flags, "launch-bound": "info", "device-events-disagree": "warn"}
     on_host = rules(**cheat, single_speedup=single, floor=None)  # others use its cores: what is smaller is stated
     assert on_host == {"launch-bound": "info"}
 
@@ -111,7 +113,7 @@ def test_where_the_source_cannot_tell_who_wrote_the_kernels_the_profile_does():
 
 @pytest.mark.parametrize(("device_ms", "flagged"), [(1.02, False), (0.5, True)])
 def test_device_events_that_disagree_are_named(device_ms, flagged):
-    assert ("device-events-disagree" in rules(candidate_device_ms=device_ms)) == flagged
+    assert ("device-events-disagree" in rules(candidate_device_ms=device_ms, reference_device_ms=2.0)) == flagged
 
 
 def test_a_clock_that_moved_is_named():

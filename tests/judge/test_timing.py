@@ -1685,6 +1685,52 @@ def test_single_calls_are_taken_where_memory_is_tight_too():
     assert measured.timing.speedup.value == measured.timing.single_speedup.high < 1.1
 
 
+def held_up(there, *, honest=False):
+    """Four calls of a millisecond in one, and single calls of the reference that wait for what was left behind."""
+
+    def change(candidate, reference):
+        candidate.seconds = lambda slots: 1e-3 * (len(slots) if honest or len(slots) == 1 else 0.25 * len(slots))
+        reference.seconds = lambda slots: 1e-3 * len(slots) + (2e-3 if there and len(slots) == 1 else 0.0)
+
+    return change
+
+
+@pytest.mark.parametrize("honest", [False, True])
+def test_single_calls_of_the_reference_count_no_longer_than_alone(honest):
+    """Held up apart from rounds they hid that several calls were done in one: 4 was stated for 1."""
+    there = [not honest]
+    measured, _ = run(
+        16,
+        plan=Plan(budget_s=0.0, singles=True, steps=False),
+        change=held_up(there, honest=honest),
+        device_ms=(1.0, 1.0),
+        reference_s=1e-3,
+        alone=lambda candidate, reference: there.clear(),
+    )
+    in_rounds = measured.timing.reference_ms / measured.timing.candidate_ms
+    assert in_rounds == pytest.approx(1.0 if honest else 4.0, rel=0.05)
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.12)
+    assert (measured.timing.single_slowed > 1) != honest
+
+
+def test_a_quick_measurement_has_single_calls_of_what_it_calls_faster_where_they_do_not_come_one_by_one():
+    """Several calls in one up to where a quick measurement becomes a full one: 1.4 was stated for 1."""
+
+    def judged(share):
+        def change(candidate, reference):
+            candidate.seconds = lambda slots: 1e-3 * (len(slots) if len(slots) == 1 else len(slots) / share)
+
+        plan = Plan(budget_s=60.0, quick=True, singles=True, steps=False)
+        alone = lambda candidate, reference: None  # noqa: E731
+        return run(16, plan=plan, change=change, device_ms=(1.0, 1.0), reference_s=1e-3, kinds=OTHERS, alone=alone)[0]
+
+    several, slower = judged(1.4), judged(0.9)
+    assert several.timing.mode == slower.timing.mode == "quick"
+    assert several.timing.reference_ms / several.timing.candidate_ms > 1.3
+    assert several.timing.speedup.value == pytest.approx(1.0, rel=0.05)
+    assert slower.singles is None
+
+
 def test_where_memory_is_tight_every_single_call_is_looked_for_anew(monkeypatch):
     """What is compared was copied, and the memory behind it given back with all that was known of it."""
     known = {"candidate": False}
