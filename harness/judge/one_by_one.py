@@ -48,7 +48,9 @@ TELLS = 0.75
 """On a host an interval tells nothing that leaves open more than this share of a call, of the reference or of a faster
 candidate: on two cores that others use, where calls of 0.3 ms took 0.2 to 7, there were such of [0.13, 24] and [2.0,
 3.5, 102], and rounds that did 90 calls as one stood as 6.3 (November 2026). Then nothing is called faster than the low
-end."""
+end. Nor are calls of SHORT_MS on a device that cannot come one by one: in rounds of one call those of 40 us said [0.4,
+25], and four in one stood as 10.9 for 1.2 (H200, November 2026)."""
+SHORT_MS = 1.0
 OWN_LOOP_S = 2e-5
 """So much less a call takes at most where a candidate has a loop of its own in the place of the worker's, which calls
 nothing by Python: calls of 57 us took 42, of which 33 are none of the call's (2 cores, November 2026). Where rounds say
@@ -81,6 +83,11 @@ class InRounds:
     def least(self) -> float:
         """No call takes less than this share of the reference's."""
         return SHORTEST_CALL_S * 1e3 / self.reference_ms
+
+    @property
+    def limit(self) -> float:
+        """A speed-up of so much and more says nothing: it is of a call that takes next to nothing."""
+        return 0.99 / self.least
 
 
 def usual_by_kind(kinds: Sequence[str], figures: Sequence[float]) -> dict[str, float]:
@@ -160,16 +167,19 @@ def steps_slack(rounds: int) -> float:
 
 
 def capped(
-    speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False, usual_ms: float = 0.0
+    speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False, beside: InRounds
 ) -> Interval:
     """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
     few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do. Where
-    many leave open anything on a host it is no more than 1, or what they are sure of; where it is they that are stated
-    there, with OWN_LOOP_S more of each, which takes the reference `usual_ms`.
+    it is they that are stated on a host, with OWN_LOOP_S more of each.
+
+    Where many leave open anything on a host it is no more than 1, or what they are sure of, and so it is of short calls
+    on a device that had a round each.
     """
-    opens = max(1.0, single.value) * (1 / single.low - 1 / single.high)
-    if on_host and rounds >= ENOUGH_STEPS and opens > TELLS:
-        most = min(speedup.value, max(single.low, min(1.0, single.high)))
+    must_tell = rounds >= ENOUGH_STEPS if on_host else not one_by_one and beside.reference_ms <= SHORT_MS
+    if must_tell and _opens(single, beside) > TELLS:
+        sure = single.low if single.low < beside.limit else 1.0
+        most = min(speedup.value, max(sure, min(1.0, single.high)))
         return Interval(
             value=most, low=min(single.low, speedup.low, most), high=max(most, min(single.high, speedup.high))
         )
@@ -177,11 +187,20 @@ def capped(
         most = single.high if rounds >= ENOUGH_STEPS else single.value
         if most * (1 + steps_slack(rounds)) >= speedup.value:
             return speedup
-        return _longer(single, OWN_LOOP_S * 1e3 / usual_ms) if on_host else single
+        return _longer(single, OWN_LOOP_S * 1e3 / beside.reference_ms) if on_host else single
     if single.high >= speedup.low:
         return speedup
     cap = single.high
     return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
+
+
+def _opens(single: Interval, beside: InRounds) -> float:
+    """The share of a call, of the reference or of a faster candidate, that an interval leaves open: all of it where its
+    upper end is what no call can take less than.
+    """
+    highest = math.inf if single.high >= beside.limit else single.high
+    lowest = 0.0 if single.low >= beside.limit else single.low
+    return max(1.0, single.value) * (1 / lowest - 1 / highest) if lowest else math.inf
 
 
 def steps_no_longer_than_alone(

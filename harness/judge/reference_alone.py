@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from harness.judge.alone_before import AloneBefore
 from harness.judge.one_by_one import (
+    STEPS_SLACK,
     by_singles,
     singles_no_longer_than_alone,
     steps_no_longer_than_alone,
@@ -38,7 +39,7 @@ from harness.schema.record import Interval, Timing
 STEPS_ALONE, STEPS_ALONE_OF_BASE = 8, 3
 """So many of the reference once the candidate is gone, so many of the base kind and each other kind once at least: on a
 device no median of its calls beside counts longer than the longest of these that take as long."""
-SINGLES_ALONE, SINGLES_APART_S = 8, 1e-4
+SINGLES_ALONE, SINGLES_APART_S = 8, 3e-5
 """So many rounds of one call of the base kind the reference has then, and one of each other kind that had any: no such
 round beside a candidate counts longer than the longest of these that take as long, and this besides, by which switches
 take longer where there is a third process. A candidate that held a device up in these alone had two to five times as
@@ -276,49 +277,61 @@ def _single_calls_held(
     hand_over_s: float,
     before: AloneBefore | None,
 ) -> tuple[Samples, Samples] | None:
-    """Single calls of both sides; where those of the reference came one by one on a device they count no longer than
-    they take alone. They are as many there as half of what such a round has at most, which nobody is to know.
+    """Single calls of both sides; on a device those of the reference count no longer than they take alone, a round each
+    or one by one.
 
     Where that would be what is stated they are looked at again as rounds are: MORE_LOOKS says why.
     """
     singles = measured.singles
-    if singles is None or not measured.copies:
-        return singles and _rounds_of_one_held(clock, reference, kinds, singles)
+    if singles is None or not (measured.copies or singles[1].device_ms):
+        return singles
     quick = measured.timing.mode == "quick"
-    most, beside_s = most_steps(reference.sets.count, quick=quick), median(singles[1].round_s)
-    base, *others = kinds
-    of_each = [*others, *[base] * max(STEPS_ALONE_OF_BASE, STEPS_ALONE - len(others))]
-    allowed = 0.0 if reference.sets.is_staged else SWITCHED
-    held, nearest_s = singles, math.inf
-    for look in range(1 + MORE_LOOKS):
-        if look:
+    look = _steps_alone if measured.copies else _rounds_of_one_alone
+    beside_s, held, nearest_s = median(singles[1].round_s), singles, math.inf
+    for number in range(1 + MORE_LOOKS):
+        if number:
             time.sleep(QUICK_LOOK_AGAIN_S if quick else LOOK_AGAIN_S)
-        alone = Samples()
-        for kind in random.SystemRandom().sample(of_each, len(of_each)):
-            clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
-        if before is not None:
-            before.keep_steps(alone, most, measured.copies, allowed)
+        alone, found = look(clock, reference, kinds, measured, before)
         apart_s = abs(median(alone.round_s) - beside_s)
         if apart_s < nearest_s:
-            held, nearest_s = _steps_held(singles, alone, quick=quick, allowed=allowed), apart_s
+            held, nearest_s = found, apart_s
         if not _is_decided_by(held, measured, hand_over_s):
             break
     return held
 
 
-def _rounds_of_one_held(
-    clock: Clock, reference: Side, kinds: Sequence[str], singles: tuple[Samples, Samples]
-) -> tuple[Samples, Samples]:
-    """Single calls of both sides; those of the reference that were a round each on a device no longer than alone."""
-    mine, theirs = singles
-    if not theirs.device_ms:
-        return singles
+def _steps_alone(
+    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured, before: AloneBefore | None
+) -> tuple[Samples, tuple[Samples, Samples]]:
+    """Calls of the reference alone that come one by one, and what is held against them. They are as many as half of
+    what such a round has at most, which nobody is to know.
+    """
+    assert measured.singles is not None
+    quick = measured.timing.mode == "quick"
+    most = most_steps(reference.sets.count, quick=quick)
+    base, *others = kinds
+    of_each = [*others, *[base] * max(STEPS_ALONE_OF_BASE, STEPS_ALONE - len(others))]
+    allowed = 0.0 if reference.sets.is_staged else SWITCHED
+    alone = Samples()
+    for kind in random.SystemRandom().sample(of_each, len(of_each)):
+        clock.stepped(reference, kind, alone, most=most, calls=max(2, most // 2), copies=measured.copies)
+    if before is not None:
+        before.keep_steps(alone, most, measured.copies, allowed)
+    return alone, _steps_held(measured.singles, alone, quick=quick, allowed=allowed)
+
+
+def _rounds_of_one_alone(
+    clock: Clock, reference: Side, kinds: Sequence[str], measured: Measured, before: AloneBefore | None
+) -> tuple[Samples, tuple[Samples, Samples]]:
+    """Rounds of one call of the reference alone, and what is held against them."""
+    assert measured.singles is not None
+    mine, theirs = measured.singles
     base, *others = kinds
     of_each = [*[base] * SINGLES_ALONE, *(other for other in others if other in theirs.kinds)]
     alone = Samples()
     for kind in random.SystemRandom().sample(of_each, len(of_each)):
         clock.single(reference, alone, kind=kind)
-    return mine, singles_no_longer_than_alone(theirs, alone, SINGLES_APART_S)
+    return alone, (mine, singles_no_longer_than_alone(theirs, alone, SINGLES_APART_S))
 
 
 def _steps_held(
@@ -347,7 +360,7 @@ def _is_decided_by(held: tuple[Samples, Samples], measured: Measured, hand_over_
     said = timing.reference_ms / timing.candidate_ms
     count = timing.calls_per_round
     beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
-    slack = steps_slack(len(held[1].round_s))
+    slack = steps_slack(len(held[1].round_s)) if measured.copies else STEPS_SLACK
     said_beside, said_held = (by_singles(singles, beside)[2].value for singles in (measured.singles, held))
     return said_held * (1 + slack) < min(said_beside, beside.speedup)
 

@@ -206,9 +206,7 @@ def timing_of(
         one_by_one = not singles[1].device_ms
         on_host, taken = one_by_one and not singles[1].loop_s, len(singles[0].round_s)
         in_rounds = speedup
-        speedup = capped(
-            in_rounds, single, one_by_one=one_by_one, rounds=taken, on_host=on_host, usual_ms=beside.reference_ms
-        )
+        speedup = capped(in_rounds, single, one_by_one=one_by_one, rounds=taken, on_host=on_host, beside=beside)
         stated_ms = alone_ms if one_by_one and speedup is not in_rounds else stated_ms
     found = with_repeatability(speedup, stated_ms, median(theirs_ms), unsure_s / count * 1e3)
     return Timing(
