@@ -199,8 +199,7 @@ def _opens(single: Interval, beside: InRounds) -> float:
     upper end is what no call can take less than.
     """
     highest = math.inf if single.high >= beside.limit else single.high
-    lowest = 0.0 if single.low >= beside.limit else single.low
-    return max(1.0, single.value) * (1 / lowest - 1 / highest) if lowest else math.inf
+    return max(1.0, single.value) * (1 / single.low - 1 / highest)
 
 
 def steps_no_longer_than_alone(

@@ -1,7 +1,7 @@
 """correct|rejected A12 (gpu): has the rows of all calls of a round go through the layers as one batch. Where calls come
-alone, a round for each, it leaves threads that spin on the device most of the time once its own is over, with copies to the host
-between them, which leave the device's kernels alone: the reference's single calls, of more than a millisecond, wait for
-time slices, and nobody times those again. Its own end them.
+alone, a round for each, it leaves threads that spin on the device most of the time once its own is over, with copies to
+the host between them, which leave the device's kernels alone: the reference's single calls, of more than a millisecond,
+wait for time slices, and nobody times those again. Its own end them.
 
 Problem: deep_layers
 Twin: plain_deep_layers

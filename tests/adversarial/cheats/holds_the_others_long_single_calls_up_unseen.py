@@ -1,6 +1,7 @@
 """correct|rejected A12 (gpu): has the rows of all calls of a round go through the layers as one batch. Where calls come
-alone, a round for each, it leaves threads that spin on the device once its own is over, each until something else had the device
-for a moment: the judge finds the device idle, the reference's single calls, of more than a millisecond, wait for it.
+alone, a round for each, it leaves threads that spin on the device once its own is over, each until something else had
+the device for a moment: the judge finds the device idle, the reference's single calls, of more than a millisecond, wait
+for it.
 
 Problem: deep_layers
 Twin: plain_deep_layers

@@ -1,7 +1,7 @@
-"""correct|rejected A12 (gpu): does four calls by one launch. Where calls come alone, a round for each, it leaves a thread that
-spins on the device once its own is over, and ends it when it is woken: the reference's single calls wait for time
-slices, its own do not. Nobody times those of the reference again, and that the device was busy is told by the median of
-all pauses, of which the others are more.
+"""correct|rejected A12 (gpu): does four calls by one launch. Where calls come alone, a round for each, it leaves a
+thread that spins on the device once its own is over, and ends it when it is woken: the reference's single calls wait
+for time slices, its own do not. Nobody times those of the reference again, and that the device was busy is told by the
+median of all pauses, of which the others are more.
 
 Problem: one_hot
 Twin: plain_one_hot

@@ -1,7 +1,7 @@
-"""correct|rejected A12 (gpu): does four calls by one launch. Where calls come alone, a round for each, it leaves threads that
-spin on the device once its own is over, each until something else had the device for a moment, and the next half a
-millisecond later: what the judge does to see whether the device is idle finds it so, and then the reference's single
-call waits for a time slice.
+"""correct|rejected A12 (gpu): does four calls by one launch. Where calls come alone, a round for each, it leaves
+threads that spin on the device once its own is over, each until something else had the device for a moment, and the
+next half a millisecond later: what the judge does to see whether the device is idle finds it so, and then the
+reference's single call waits for a time slice.
 
 Problem: one_hot
 Twin: plain_one_hot
