@@ -91,6 +91,10 @@ class Hardware:
     def touch(self) -> None:
         """Have the device do a trifle, after whatever runs there now, and wait for it."""
 
+    def glance(self) -> float:
+        """Seconds until a trifle is done that goes before whatever this process has queued on the device."""
+        return 0.0
+
     def hold(self, seconds: float) -> None:
         """Have the device be busy for about so long with what changes nothing, and do not wait for it."""
 

@@ -10,6 +10,7 @@ from harness.judge.one_by_one import InRounds, by_singles, capped, usual_by_kind
 from harness.judge.samples import Samples, grouped, longer_besides
 from harness.judge.statistics import (
     RESAMPLES,
+    SURE_PERCENTILES,
     conclusion,
     longer_on_average_at_least,
     median,
@@ -54,6 +55,16 @@ def _aside(mine: Samples, theirs: Samples) -> float:
     then need not.
     """
     more_s = longer_besides(mine, theirs)
+    return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
+
+
+def _between(mine: Samples, theirs: Samples) -> float:
+    """Seconds that a device was busy after a round of the candidate longer than after one of the reference, for sure;
+    0 where that is no more than ASIDE of a round.
+    """
+    if not mine.between_s or not theirs.between_s:
+        return 0.0
+    more_s = longer_on_average_at_least(mine.between_s, theirs.between_s, at=SURE_PERCENTILES[0])
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
 
 
@@ -119,8 +130,8 @@ def with_chores(mine: Samples, theirs: Samples, stated: Sequence[int]) -> Sample
 
     `stated`: the rounds that the speed-up is taken from.
     """
-    more_s = _aside(mine, theirs) + _uneven(mine, theirs, stated)
-    return replace(mine.and_each(more_s), worked_s=[], aside_s=[])
+    more_s = _aside(mine, theirs) + _between(mine, theirs) + _uneven(mine, theirs, stated)
+    return replace(mine.and_each(more_s), worked_s=[], aside_s=[], between_s=[])
 
 
 def stated_of(

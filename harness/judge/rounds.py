@@ -20,6 +20,7 @@ from statistics import fmean
 from typing import Any, NamedTuple, Protocol
 
 from harness.backends.reading import Reading
+from harness.judge.between_rounds import BetweenRounds
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import SHAPES_VARY, CannotBeTimed
@@ -82,6 +83,9 @@ class Device(Protocol):
 
     def awake(self) -> AbstractContextManager[None]:
         """Keep what the subjects run on from going to sleep between their rounds."""
+
+    def glance(self) -> float:
+        """Seconds until a trifle is done that goes before whatever the judge itself has queued there."""
 
     def trim(self) -> None:
         """Give memory that the judge keeps for later back to the device."""
@@ -172,6 +176,7 @@ class Clock:
         self._one_by_one_s: dict[int, list[float]] = {}
         self.evict_s: dict[int, list[float]] = {}
         self.pause_s: dict[int, list[float]] = {}
+        self._between = BetweenRounds(device)
 
     def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
         """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
@@ -314,6 +319,7 @@ class Clock:
             raise CannotBeTimed("what calls are given besides tensors was drawn anew for the first time after many")
         staged = side.sets.stage(order)[:count]
         self._device.evict()
+        self._between.ends()
         self._wake(side)
         stepped = subject.steps(staged, seed=seed, own_seeds=own_seeds, copies=copies)
         self._in_rounds_s += sum(stepped.call_s) + sum(stepped.besides_s)
@@ -524,6 +530,7 @@ class Clock:
     def _write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
         started = time.monotonic()
         written = self._draw_and_write(side, order, kind)
+        self._between.look(last=True)
         if order:
             seconds = time.monotonic() - started
             self._drawn_s = min(self._drawn_s, seconds / len(order))
@@ -531,7 +538,9 @@ class Clock:
         return written
 
     def _draw_and_write(self, side: Side, order: Sequence[int], kind: str) -> list[Written]:
+        self._between.look()
         drawn = self._draw(kind, len(order))
+        self._between.look()
         if isinstance(drawn, Together):
             slots = sorted(order)  # one is drawn like another, and all slots in their order are one copy
             side.sets.write_together(slots, drawn.get())
@@ -541,6 +550,7 @@ class Clock:
         for slot, contents in zip(order, drawn, strict=True):
             side.sets.write(slot, contents.get())
             contents.forget()
+            self._between.look()
             written.append(Written(slot, contents, kind))
         return written
 
@@ -580,6 +590,7 @@ class Clock:
             samples.kinds.append(kind)
             samples.worked_s.append(timed.worked_s)
             samples.aside_s.append(side.subject.aside_s())
+            samples.between_s.append(timed.between_s)
             samples.loop_s.append(side.subject.loop_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
@@ -595,6 +606,8 @@ class Clock:
         self.pause_s[id(side)][-1] += time.monotonic() - started - side.subject.loop_s()
         self._require_answers()
         side.subject.freeze()
+        if side.sets.on_device and self._candidate is not None:
+            self._between.begins(id(side))
         self._require_room(side)
 
     def _verified(self, side: Side, chosen: dict[int, Written], seed: int) -> bool:
@@ -662,6 +675,8 @@ class Clock:
         subject.aside_s()
         subject.look_for(len(order))
         self._device.touch()  # drawing may still go on
+        self._between.ends()
+        between_s = self._between.taken(id(side))
         started = time.monotonic()
         self._device.evict()
         self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
@@ -686,16 +701,17 @@ class Clock:
             self._calls_s.setdefault(id(side), []).append(seconds / len(order))
         self._in_rounds_s += seconds if side is self._candidate else min(seconds, self._most_s(len(order)))
         worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
-        return _Timed(seconds, result.device_ms, seed, worked_s)
+        return _Timed(seconds, result.device_ms, seed, worked_s, between_s)
 
 
 @dataclass(frozen=True)
 class _Timed:
-    """A round: its seconds by the judge's clock, its device milliseconds, what it was seeded with, and the seconds of
-    it that were work.
+    """A round: its seconds by the judge's clock, its device milliseconds, what it was seeded with, the seconds of it
+    that were work, and `Samples.between_s`.
     """
 
     seconds: float
     device_ms: float | None
     seed: int
     worked_s: float
+    between_s: float

@@ -163,6 +163,9 @@ class QuietDevice:
     def touch(self) -> None:
         pass
 
+    def glance(self) -> float:
+        return 0.0
+
     def trim(self) -> None:
         pass
 

@@ -18,6 +18,8 @@ two processes' contexts alone costs 0.15 ms on an H200, a time slice of another 
 _SETTLING_S, _SETTLED_FACTOR, _QUIET_EVICTIONS = 3.0, 1.2, 4
 _QUIET_S, _QUIET_LOOKS = 0.4, 40
 """How long the device has to be quiet, looked at so often, before only the candidate can have been busy on it."""
+_GOES_FIRST = -5
+"""The priority of a stream whose kernels go before others; a device takes the highest that it has."""
 _USUAL_KHZ = 1_700_000  # where torch does not tell the device's highest clock
 _THROTTLE = {
     "nvmlClocksThrottleReasonSwPowerCap": "sw-power-cap",
@@ -43,6 +45,8 @@ class CudaDevice(Hardware):
         super().__init__(torch.device("cuda", 0), int(properties.L2_cache_size), awake)
         self._nvml = _nvml_handle(gpu)
         self._copies: CudaCopies | None = None
+        self._first: torch.cuda.Stream | None = None
+        self._glanced_at = torch.zeros(1, device=self.device)
         self._clock_hz = 1e3 * getattr(properties, "clock_rate", _USUAL_KHZ)
         self.name = torch.cuda.get_device_name(0)
         self.identity = f"gpu-{getattr(properties, 'uuid', None) or gpu}".replace("/", "-")
@@ -71,6 +75,15 @@ class CudaDevice(Hardware):
     def touch(self) -> None:
         self._scratch[:1].fill_(2)
         self.wait()
+
+    def glance(self) -> float:
+        if self._first is None:
+            self._first = torch.cuda.Stream(priority=_GOES_FIRST)
+        started = time.monotonic()
+        with torch.cuda.stream(self._first):
+            self._glanced_at.fill_(1)
+        self._first.synchronize()
+        return time.monotonic() - started
 
     def hold(self, seconds: float) -> None:
         torch.cuda._sleep(int(seconds * self._clock_hz))
