@@ -219,7 +219,7 @@ MUTANTS = (
     Mutant("what a device did between rounds counts for nothing", "judge/round_figures.py",
            "_aside(mine, theirs) + _between(mine, theirs)", "_aside(mine, theirs)", "tests/judge/test_timing.py"),
     Mutant("a device that is busy between rounds is idle", "judge/between_rounds.py",
-           "between_s * (1 + was_busy)", "between_s", "tests/judge/test_between_rounds.py"),
+           "between_s * was_busy)", "0.0)", "tests/judge/test_between_rounds.py"),
     Mutant("a device is looked at as soon as a side is held", "judge/between_rounds.py",
            "self._began + self._chance.random() * usual_s", "self._began", "tests/judge/test_between_rounds.py"),
     Mutant("a quick measurement has no single calls", "judge/timing.py",

@@ -10,7 +10,7 @@ another's, for as long as lay between, on average.
 import random
 import time
 from collections import deque
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from harness.judge.statistics import median
 
@@ -25,8 +25,15 @@ class Glancing(Protocol):
         """Seconds until a trifle is done that goes before whatever the judge itself has queued on the device."""
 
 
+class Between(NamedTuple):
+    """Seconds that lay after rounds of a side, and those of them in which the device was busy when it was looked at."""
+
+    seconds: float = 0.0
+    busy_s: float = 0.0
+
+
 class BetweenRounds:
-    """Seconds between rounds of either side and what came next, by the id of the side; twice where it was busy then."""
+    """Told of rounds of either side, by its id."""
 
     def __init__(self, device: Glancing) -> None:
         self._device, self._chance = device, random.SystemRandom()
@@ -34,7 +41,7 @@ class BetweenRounds:
         self._after: int | None = None
         self._began = self._look_at = 0.0
         self._waited_s: float | None = None
-        self._spent_s: dict[int, float] = {}
+        self._found: dict[int, Between] = {}
 
     def begins(self, side: int) -> None:
         """A side is held after its round."""
@@ -57,10 +64,11 @@ class BetweenRounds:
             return
         between_s = time.monotonic() - self._began
         was_busy = self._waited_s is not None and self._waited_s > BUSY_S
-        self._spent_s[self._after] = self._spent_s.get(self._after, 0.0) + between_s * (1 + was_busy)
+        before = self._found.get(self._after, Between())
+        self._found[self._after] = Between(before.seconds + between_s, before.busy_s + between_s * was_busy)
         self._usual_s.append(between_s)
         self._after = None
 
-    def taken(self, side: int) -> float:
+    def taken(self, side: int) -> Between:
         """What lay after a side's rounds since this was asked last."""
-        return self._spent_s.pop(side, 0.0)
+        return self._found.pop(side, Between())

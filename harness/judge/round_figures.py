@@ -10,8 +10,8 @@ from harness.judge.one_by_one import InRounds, by_singles, capped, usual_by_kind
 from harness.judge.samples import Samples, grouped, longer_besides
 from harness.judge.statistics import (
     RESAMPLES,
-    SURE_PERCENTILES,
     conclusion,
+    longer_at_least,
     longer_on_average_at_least,
     median,
     median_ratio,
@@ -29,6 +29,9 @@ where there are so many of either: of fewer no interval says how they vary."""
 ASIDE = 0.02
 """What a candidate works besides its rounds (on a host), or in few of them, beyond the reference and the noise, counts
 with all of them once it is more than this share of a round."""
+BETWEEN_AT = 25
+"""The percentile by which what lies between rounds of a device is held against the reference's: it takes 8 to 25 ms,
+whatever is drawn, and 0.2 s now and then (H200, November 2026)."""
 LONG_ROUNDS_S = 0.05
 """Rounds of both sides that take longer together are soon too many for the time, and scatter little."""
 UNEVEN_AT = 16
@@ -59,12 +62,15 @@ def _aside(mine: Samples, theirs: Samples) -> float:
 
 
 def _between(mine: Samples, theirs: Samples) -> float:
-    """Seconds that a device was busy after a round of the candidate longer than after one of the reference, for sure;
-    0 where that is no more than ASIDE of a round.
+    """Seconds that a device was busy after a round of the candidate longer than after one of the reference, beyond the
+    noise: by what lies between rounds at least, and by the share of moments in which it was. 0 where that is no more
+    than ASIDE of a round.
     """
     if not mine.between_s or not theirs.between_s:
         return 0.0
-    more_s = longer_on_average_at_least(mine.between_s, theirs.between_s, at=SURE_PERCENTILES[0])
+    longer_s = longer_at_least(mine.between_s, theirs.between_s, of=BETWEEN_AT)
+    busy_s = longer_on_average_at_least(mine.busy_s, theirs.busy_s)
+    more_s = max(0.0, longer_s) + max(0.0, busy_s)
     return more_s if more_s > ASIDE * median(mine.round_s) else 0.0
 
 

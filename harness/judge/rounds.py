@@ -20,7 +20,7 @@ from statistics import fmean
 from typing import Any, NamedTuple, Protocol
 
 from harness.backends.reading import Reading
-from harness.judge.between_rounds import BetweenRounds
+from harness.judge.between_rounds import Between, BetweenRounds
 from harness.judge.failure import LaidOutAnew, SubjectFailed
 from harness.judge.inputs import Contents, InputSets
 from harness.judge.question import SHAPES_VARY, CannotBeTimed
@@ -590,7 +590,8 @@ class Clock:
             samples.kinds.append(kind)
             samples.worked_s.append(timed.worked_s)
             samples.aside_s.append(side.subject.aside_s())
-            samples.between_s.append(timed.between_s)
+            samples.between_s.append(timed.between.seconds)
+            samples.busy_s.append(timed.between.busy_s)
             samples.loop_s.append(side.subject.loop_s())
             if timed.device_ms is not None:
                 samples.device_ms.append(timed.device_ms / len(order))
@@ -676,7 +677,7 @@ class Clock:
         subject.look_for(len(order))
         self._device.touch()  # drawing may still go on
         self._between.ends()
-        between_s = self._between.taken(id(side))
+        between = self._between.taken(id(side))
         started = time.monotonic()
         self._device.evict()
         self.evict_s.setdefault(id(side), []).append(time.monotonic() - started)
@@ -701,17 +702,17 @@ class Clock:
             self._calls_s.setdefault(id(side), []).append(seconds / len(order))
         self._in_rounds_s += seconds if side is self._candidate else min(seconds, self._most_s(len(order)))
         worked_s = seconds if result.worked_s is None else min(seconds, result.worked_s)
-        return _Timed(seconds, result.device_ms, seed, worked_s, between_s)
+        return _Timed(seconds, result.device_ms, seed, worked_s, between)
 
 
 @dataclass(frozen=True)
 class _Timed:
     """A round: its seconds by the judge's clock, its device milliseconds, what it was seeded with, the seconds of it
-    that were work, and `Samples.between_s`.
+    that were work, and what lay before it.
     """
 
     seconds: float
     device_ms: float | None
     seed: int
     worked_s: float
-    between_s: float
+    between: Between

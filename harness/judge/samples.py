@@ -19,7 +19,8 @@ class Samples:
     is how long the side worked around each round, on a host, besides it; of calls shown one by one the share of a call.
     `loop_s` is what a loop of plain Python took in its process after each, on a device. `empty_s` is what a call that
     comes one by one took on a host besides itself, next to each round. `between_s` is what lay, on a device, after the
-    side's round before until contents of whatever came next were there (`between_rounds`).
+    side's round before until contents of whatever came next were there, `busy_s` that or 0 where it was not busy then
+    (`between_rounds`).
     """
 
     round_s: list[float] = field(default_factory=list)
@@ -32,6 +33,7 @@ class Samples:
     loop_s: list[float] = field(default_factory=list)
     empty_s: list[float] = field(default_factory=list)
     between_s: list[float] = field(default_factory=list)
+    busy_s: list[float] = field(default_factory=list)
 
     def beyond_events_s(self, calls: int) -> list[float]:
         """Seconds that each round of so many calls took beyond the span between its device events."""

@@ -40,9 +40,13 @@ def ratio_of_medians(above: Samples, below: Samples, *, seed: int = 0) -> Interv
     return _interval(median(above) / median(below), mine / theirs)
 
 
-def longer_at_least(above: Samples, below: Samples, *, seed: int = 0) -> float:
-    """By how much the median of samples is above that of others: the low end of a 95% bootstrap interval."""
-    mine, theirs = map(_medians, _resampled(above, below, seed=seed))
+def longer_at_least(above: Samples, below: Samples, *, of: float = 50, seed: int = 0) -> float:
+    """By how much the median of samples, or another percentile `of` them, is above that of others: the low end of a 95%
+    bootstrap interval.
+    """
+    mine, theirs = (
+        _medians(rows) if of == 50 else np.percentile(rows, of, axis=1) for rows in _resampled(above, below, seed=seed)
+    )
     return float(np.percentile(mine - theirs, PERCENTILES[0]))
 
 

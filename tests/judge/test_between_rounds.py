@@ -41,22 +41,24 @@ def between(now, glances, *, rounds=200, spans_s=(1e-3, 4e-3), busy=lambda at_s:
             now[0] += span_s
         found.look(last=True)
         found.ends()
-    return [found.taken(side) / (rounds / 2) for side in ("candidate", "reference")]
+    return [found.taken(side) for side in ("candidate", "reference")]
 
 
 def test_an_idle_device_is_looked_at_once_after_each_round_at_any_moment(now):
     glances = []
-    mine_s, theirs_s = between(now, glances)
+    mine, theirs = between(now, glances)
     assert len(glances) == 200
-    assert mine_s == pytest.approx(theirs_s, rel=0.05)
+    assert mine.seconds == pytest.approx(theirs.seconds, rel=0.05)
+    assert mine.busy_s == theirs.busy_s == 0.0
     assert min(glances) < 1.1e-3
     assert max(glances) > 4e-3
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_what_was_done_in_part_of_the_time_counts_on_average(now, share):
-    mine_s, theirs_s = between(now, [], rounds=2000, spans_s=[5e-5] * 100, busy=lambda at_s: at_s < share * 5e-3)
-    assert mine_s - theirs_s == pytest.approx(share * 5e-3, rel=0.15)
+    mine, theirs = between(now, [], rounds=2000, spans_s=[5e-5] * 100, busy=lambda at_s: at_s < share * 5e-3)
+    assert mine.busy_s / 1000 == pytest.approx(share * 5e-3, rel=0.15)
+    assert theirs.busy_s == 0.0
 
 
 def test_what_the_device_takes_longer_counts_as_it_is(now, monkeypatch):
@@ -67,13 +69,13 @@ def test_what_the_device_takes_longer_counts_as_it_is(now, monkeypatch):
         now[0] += span_s
         found.look(last=True)
         found.ends()
-    assert found.taken("candidate") == pytest.approx(7e-3, rel=0.01)
-    assert found.taken("reference") == pytest.approx(4e-3, rel=0.01)
-    assert found.taken("candidate") == 0.0
+    assert found.taken("candidate").seconds == pytest.approx(7e-3, rel=0.01)
+    assert found.taken("reference").seconds == pytest.approx(4e-3, rel=0.01)
+    assert found.taken("candidate").seconds == 0.0
 
 
 def test_where_no_side_was_held_nothing_is_looked_at():
     found = BetweenRounds(SimpleNamespace(glance=lambda: pytest.fail("was asked")))
     found.look(last=True)
     found.ends()
-    assert found.taken("candidate") == 0.0
+    assert found.taken("candidate").seconds == 0.0
