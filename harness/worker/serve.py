@@ -367,7 +367,7 @@ class Server:
         assert isinstance(page, HostArena)
         return _blame("call", lambda: self._call_at_sight(page.words(), request.seed, empty=request.empty))
 
-    def _call_at_sight(self, words: memoryview, seed: int | None, *, empty: bool) -> Done:
+    def _call_at_sight(self, words: memoryview, seed: int | None, *, empty: bool = False) -> Done:
         """Answer calls as `steps_page` has them. On a device what is said of an output comes once it is there, for good
         measure: when it is the judge finds out itself.
         """

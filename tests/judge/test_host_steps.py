@@ -83,7 +83,7 @@ def steps_of(model, inputs, *, outputs, plain=lambda slots: None, answer=None):
 
 
 def take(steps, slots, *, seed=5, own=False, seconds=5.0):
-    steps.expect(slots, seed=None if own else seed, seconds=seconds, why="")
+    steps.expect(slots, seed=None if own else seed, empty=False, seconds=seconds, why="")
     for slot in slots:
         steps.step(slot, seed=seed + slot, seconds=seconds, why="")
     return steps.end(seconds=seconds, stop=lambda: None)
@@ -187,7 +187,7 @@ def test_a_call_is_over_once_it_was_read(monkeypatch):
     real = PlacesReader.read
     monkeypatch.setattr(PlacesReader, "read", lambda *given: time.sleep(LATE_S) or real(*given))
     steps, _ = steps_of(lambda x: x, [torch.zeros(4)], outputs=[[torch.zeros(4)]])
-    steps.expect([0], seed=1, seconds=5.0, why="")
+    steps.expect([0], seed=1, empty=False, seconds=5.0, why="")
     started = time.monotonic()
     assert steps.step(0, seed=1, seconds=5.0, why="") - started >= LATE_S
     steps.end(seconds=5.0, stop=lambda: None)
@@ -207,7 +207,7 @@ def test_reading_by_other_layouts_that_takes_long_is_the_calls_own(monkeypatch, 
     monkeypatch.setattr(PlacesReader, "read", read)
     outputs = [[torch.empty(4, 2)[:, 0]], [torch.zeros(4)]][-ways:]
     steps, _ = steps_of(lambda x: x, [torch.zeros(4)], outputs=outputs)
-    steps.expect([0], seed=1, seconds=5.0, why="")
+    steps.expect([0], seed=1, empty=False, seconds=5.0, why="")
     started = time.monotonic()
     assert (steps.step(0, seed=1, seconds=5.0, why="") - started >= LATE_S / 2) == counts
     steps.end(seconds=5.0, stop=lambda: None)
@@ -296,7 +296,7 @@ def test_another_number_of_outputs_is_told(count):
         words[ANSWERED] = 1
 
     steps, _ = steps_of(None, [], outputs=[[torch.zeros(10)]], answer=answer)
-    steps.expect([0], seed=1, seconds=5.0, why="")
+    steps.expect([0], seed=1, empty=False, seconds=5.0, why="")
     with pytest.raises(LaidOutAnew, match="another number"):
         steps.step(0, seed=1, seconds=5.0, why="")
 
@@ -359,7 +359,7 @@ def test_a_call_that_does_not_end_is_late_and_is_waited_for_asleep(monkeypatch):
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: naps.append(seconds) or time.sleep(seconds))
     monkeypatch.setattr(host_steps, "time", clock)
     steps, talk = steps_of(None, [], outputs=[[torch.zeros(1)]], answer=lambda words, seed: time.sleep(10 * LATE_S))
-    steps.expect([0], seed=1, seconds=1.0, why="")
+    steps.expect([0], seed=1, empty=False, seconds=1.0, why="")
     with pytest.raises(SubjectFailed, match="timeout: so long"):
         steps.step(0, seed=1, seconds=5 * LATE_S, why="so long")
     talk.thread.join()

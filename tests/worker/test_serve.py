@@ -157,6 +157,22 @@ def test_calls_come_one_by_one_and_the_outputs_of_the_last_are_described(steppin
     assert page.end().extents == ((16,),)
 
 
+def test_of_empty_calls_the_model_is_called_for_the_first_alone_and_its_output_answers_all(stepping):
+    called = []
+    ask, page = stepping(lambda x: called.append(1) or x + 1, [[torch.zeros(4)], [torch.ones(4)]])
+    ask(Steps(seed=1, page=0, empty=True))
+    answers = [page.call(slot) for slot in (0, 1, 0, 1)]
+    done = page.end()
+    assert called == [1]
+    assert [*answers, done.addresses[0]] == [answers[0]] * 5
+    ask(Release())
+    ask(Steps(seed=1, page=0))
+    page.call(0)
+    page.call(1)
+    page.end()
+    assert called == [1] * 3
+
+
 def test_numbers_among_outputs_are_told_with_the_answer(stepping):
     ask, page = stepping(lambda x: (x, float(x.sum())), [[torch.zeros(4)], [torch.ones(4)]])
     ask(Steps(seed=1, page=0))
