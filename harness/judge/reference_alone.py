@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from harness.judge.alone_before import AloneBefore
 from harness.judge.one_by_one import (
-    STEPS_SLACK,
     by_singles,
     singles_no_longer_than_alone,
     steps_no_longer_than_alone,
@@ -39,11 +38,15 @@ from harness.schema.record import Interval, Timing
 STEPS_ALONE, STEPS_ALONE_OF_BASE = 8, 3
 """So many of the reference once the candidate is gone, so many of the base kind and each other kind once at least: on a
 device no median of its calls beside counts longer than the longest of these that take as long."""
-SINGLES_ALONE, SINGLES_APART_S = 8, 3e-5
+SINGLES_ALONE, SINGLES_APART_S = 8, 5e-5
 """So many rounds of one call of the base kind the reference has then, and one of each other kind that had any: no such
 round beside a candidate counts longer than the longest of these that take as long, and this besides, by which switches
-take longer where there is a third process. A candidate that held a device up in these alone had two to five times as
-much for several calls in one (by arithmetic)."""
+take longer where there is a third process. A candidate that held a device up in these alone had 10.9 times for four
+calls in one of 1.2 (H200, November 2026)."""
+SINGLES_SLACK = 0.01
+"""By more than this they decide: what a round costs beyond its call was 0.3 ms less alone once in ten, and a product of
+2.7 ms 0.97 times as fast as itself (H200, November 2026). They are looked at again then, and if that does not mend it
+all is judged once more."""
 SLOWED, SLOWED_LAUNCH_MS, SLOWED_ROUND_MS = 0.02, 2e-3, 0.5
 """Once the reference takes longer beside the candidate than alone, by more than this share and so many milliseconds a
 call and beyond the noise of both, its time alone counts. A launch takes about a microsecond less where no third process
@@ -360,7 +363,7 @@ def _is_decided_by(held: tuple[Samples, Samples], measured: Measured, hand_over_
     said = timing.reference_ms / timing.candidate_ms
     count = timing.calls_per_round
     beside = in_rounds_of(said, timing.reference_samples_ms, measured.theirs, hand_over_s, count)
-    slack = steps_slack(len(held[1].round_s)) if measured.copies else STEPS_SLACK
+    slack = steps_slack(len(held[1].round_s)) if measured.copies else SINGLES_SLACK
     said_beside, said_held = (by_singles(singles, beside)[2].value for singles in (measured.singles, held))
     return said_held * (1 + slack) < min(said_beside, beside.speedup)
 
