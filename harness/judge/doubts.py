@@ -155,6 +155,8 @@ def _launch_bound(case: Case) -> Flag | None:
         f"{single.low:.3g} to {single.high:.3g} times over single calls. A candidate that has launches ready before it "
         "is asked, or does several calls at once, can look better by up to what single calls leave open"
     )
+    if timing.reference_device_ms is None:
+        detail += "; one that has a loop of its own in the place of the worker's by some 15 us of a call"
     return _flag("launch-bound", "info", detail)
 
 
@@ -172,7 +174,7 @@ def _slowed_reference(case: Case) -> Flag | None:
     timing = case.finding.timing
     if timing is None or timing.slowed <= 1.0:
         return None
-    calls = "" if timing.reference_slowed > 1.0 else ", in calls that came one by one"
+    calls = "" if timing.reference_slowed > 1.0 else ", in calls that came alone"
     detail = (
         f"the reference took {timing.slowed:.3g} times as long beside it as alone{calls}, and counts as it is alone"
     )

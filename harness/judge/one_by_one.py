@@ -51,6 +51,7 @@ candidate: on two cores that others use, where calls of 0.3 ms took 0.2 to 7, th
 end. Nor are calls of SHORT_MS on a device that cannot come one by one: in rounds of one call those of 40 us said [0.4,
 25], and four in one stood as 10.9 for 1.2 (H200, November 2026)."""
 SHORT_MS = 1.0
+"""Calls of the reference that take no longer come one by one on a device, where they can."""
 OWN_LOOP_S = 2e-5
 """So much less a call takes at most where a candidate has a loop of its own in the place of the worker's, which calls
 nothing by Python: calls of 57 us took 42, of which 33 are none of the call's (2 cores, November 2026). Where rounds say

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from harness.judge.alone_before import AloneBefore
 from harness.judge.failure import SubjectFailed
 from harness.judge.one_by_one import (
+    SHORT_MS,
     STEPS_SLACK,
     SURE_STEPS,
     InRounds,
@@ -84,7 +85,7 @@ of up to so many calls. The last is held and verified, and nothing knows before 
 what others were read of cannot be verified as well (`rounds.VERIFIED_STEPS`) one that leaves out half of its calls in a
 third of SURE_STEPS rounds, without which no interval moves, passes in less than 1% of all cases, and in five of 16 in
 3%: on a device, where they say less than the others, there are as many."""
-STEPPED_CALL_S = 1e-3
+STEPPED_CALL_S = SHORT_MS / 1e3
 """On a device as well where a call of the reference takes no longer. What a round of one call takes besides varies by
 some tenths of a millisecond."""
 STEPS_WIDTH, STEPS_SHARE, STEPS_AT_ONCE = 0.05, 0.5, 8
