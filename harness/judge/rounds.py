@@ -50,6 +50,9 @@ BUSY_AT = 80
 QUIET = 25
 """The percentile of the calls of a round that come one by one on a host which stands for them: what a busy host does to
 half of them is no time of theirs, and who leaves out a quarter of them in half of the rounds is told all the same."""
+EMPTY_STEPS = 8
+"""So many empty calls tell what one costs that comes one by one on a host, of which the first is none and the last does
+not count."""
 MOST_BESIDES = 0.9
 """The share of calls whose answers count: a host takes its time for some."""
 COLD_STEPS, COLD_SHARE = 3, 4
@@ -178,6 +181,11 @@ class Clock:
         self.pause_s: dict[int, list[float]] = {}
         self._between = BetweenRounds(device)
 
+    def give_memory_back(self, give: Callable[[], None]) -> None:
+        """Have a side give its memory back for the other's turn, which takes what it takes."""
+        self._between.drop()
+        give()
+
     def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
         """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
         done = False
@@ -293,8 +301,8 @@ class Clock:
         """
         if reference.sets.is_copied:
             return 0.0
-        order = self._order(reference)[:most]
-        written = self._write(reference, order, self._base)[: max(3, most // 2)]
+        order = self._order(reference)[: min(most, EMPTY_STEPS)]
+        written = self._write(reference, order, self._base)
         self._device.evict()
         self._wake(reference)
         seed = self._chance.getrandbits(62)

@@ -1729,6 +1729,31 @@ def test_what_a_device_does_between_rounds_counts_with_the_candidate_s(shows, mo
         assert measured.timing.speedup.value < 1.5
 
 
+@pytest.mark.parametrize("tight", [False, True])
+def test_what_a_side_takes_to_give_its_memory_back_is_no_work_between_rounds(tight, monkeypatch):
+    monkeypatch.setattr(InputSets, "on_device", property(lambda self: True))
+
+    def change(candidate, reference):
+        real = candidate.release
+
+        def release(*, poison=False, trim=False):
+            candidate.clock.now += 0.05 if trim else 0.0
+            real(poison=poison, trim=trim)
+
+        candidate.release = release
+        write = InputSets.write
+
+        def slowly(self, slot, contents):
+            candidate.clock.now += 2e-3
+            write(self, slot, contents)
+
+        monkeypatch.setattr(InputSets, "write", slowly)
+
+    measured, _ = run(4, tight=tight, plan=Plan(budget_s=0.0), change=change, device_ms=(1.0, 1.0), reference_s=1e-3)
+    assert measured.timing.speedup.value == pytest.approx(1.0, rel=0.02)
+    assert 0 < max(measured.mine.between_s) < 0.02
+
+
 def held_up(there, *, honest=False):
     """Four calls of a millisecond in one, and single calls of the reference that wait for what was left behind."""
 
