@@ -69,10 +69,6 @@ class BetweenRounds:
         self._usual_s.append(between_s)
         self._after = None
 
-    def drop(self) -> None:
-        """What comes now is other work than usual, and none of a side's."""
-        self._after = None
-
     def taken(self, side: int) -> Between:
         """What lay after a side's rounds since this was asked last."""
         return self._found.pop(side, Between())

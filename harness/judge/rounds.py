@@ -181,11 +181,6 @@ class Clock:
         self.pause_s: dict[int, list[float]] = {}
         self._between = BetweenRounds(device)
 
-    def give_memory_back(self, give: Callable[[], None]) -> None:
-        """Have a side give its memory back for the other's turn, which takes what it takes."""
-        self._between.drop()
-        give()
-
     def round(self, side: Side, kind: str, samples: Samples | None, *, look: bool = False) -> None:
         """`samples` takes it down, and has it verified; `look` has it found out where outputs lie."""
         done = False

@@ -549,8 +549,7 @@ class _Turns:
     def _turn_to(self, side: Side) -> None:
         """Let a side have its turn. Where memory is tight the other gives its own back for that."""
         if self._tight and self._last is not side:
-            other = self._reference if side is self._candidate else self._candidate
-            self._clock.give_memory_back(lambda: _take_over(side, other))
+            _take_over(side, self._reference if side is self._candidate else self._candidate)
         self._last = side
 
     def hand_over_s(self) -> float:
