@@ -50,12 +50,15 @@ candidate: on two cores that others use, where calls of 0.3 ms took 0.2 to 7, th
 3.5, 102], and rounds that did 90 calls as one stood as 6.3 (November 2026). Then nothing is called faster than the low
 end. Nor are calls of SHORT_MS on a device that cannot come one by one: in rounds of one call those of 40 us said [0.4,
 25], and four in one stood as 10.9 for 1.2 (H200, November 2026)."""
+LIMIT_ON_HOST = 3.0
+"""A call one by one on a host may take so many times less than in rounds; what takes no longer than an empty one has a
+loop of its own (two cores, November 2026)."""
 SHORT_MS = 1.0
 """Calls of the reference that take no longer come one by one on a device, where they can."""
 OWN_LOOP_S = 2e-5
-"""So much less a call takes at most where a candidate has a loop of its own in the place of the worker's, which calls
-nothing by Python: calls of 57 us took 42, of which 33 are none of the call's (2 cores, November 2026). Where rounds say
-more than calls one by one can explain it is added to these."""
+"""So much less a call takes where a candidate has a loop of its own in the place of the worker's, which calls nothing
+by Python: calls of 57 us took 42, of which 33 are none of the call's (2 cores, November 2026). Where rounds say more
+than calls one by one can explain it is added to these."""
 SHORTEST_CALL_S = 2e-6
 """Less than any call takes from idle to idle: a bound for what noise of the hand-over may leave."""
 APART, DEVIATIONS = 0.03, 3.0
@@ -168,7 +171,13 @@ def steps_slack(rounds: int) -> float:
 
 
 def capped(
-    speedup: Interval, single: Interval, *, one_by_one: bool, rounds: int, on_host: bool = False, beside: InRounds
+    speedup: Interval,
+    single: Interval,
+    *,
+    one_by_one: bool,
+    rounds: int,
+    on_host: bool = False,
+    beside: InRounds,
 ) -> Interval:
     """The speed-up where single calls say what they do. Where each was a round no more than they leave open at most;
     few rounds of calls that came one by one leave open what one of them was, be it false: they say what most do. Where
@@ -178,8 +187,9 @@ def capped(
     on a device that had a round each.
     """
     must_tell = rounds >= ENOUGH_STEPS if on_host else not one_by_one and beside.reference_ms <= SHORT_MS
-    if must_tell and _opens(single, beside) > TELLS:
-        sure = single.low if single.low < beside.limit else 1.0
+    limit = beside.limit / (LIMIT_ON_HOST if on_host else 1.0)
+    if must_tell and _opens(single, limit) > TELLS:
+        sure = single.low if single.low < limit else 1.0
         most = min(speedup.value, max(sure, min(1.0, single.high)))
         return Interval(
             value=most, low=min(single.low, speedup.low, most), high=max(most, min(single.high, speedup.high))
@@ -195,11 +205,11 @@ def capped(
     return Interval(value=min(speedup.value, cap), low=min(single.low, cap), high=cap)
 
 
-def _opens(single: Interval, beside: InRounds) -> float:
+def _opens(single: Interval, limit: float) -> float:
     """The share of a call, of the reference or of a faster candidate, that an interval leaves open: all of it where its
     upper end is what no call can take less than.
     """
-    highest = math.inf if single.high >= beside.limit else single.high
+    highest = math.inf if single.high >= limit else single.high
     return max(1.0, single.value) * (1 / single.low - 1 / highest)
 
 
@@ -272,9 +282,10 @@ def _relative(singles: tuple[Samples, Samples], beside: InRounds) -> list[float]
     """
     mine, theirs = singles
     more_s = longer_besides(mine, theirs)
-    if theirs.empty_s:
-        each = zip(mine.round_s, theirs.round_s, theirs.empty_s, strict=True)
-        calls = ((own_s + more_s - empty_s, its_s - empty_s) for own_s, its_s, empty_s in each)
+    if theirs.empty_s:  # by their fast end: a host that is busy takes 2 ms for some
+        empty_s = percentile(theirs.empty_s, FAST_END)
+        each = zip(mine.round_s, theirs.round_s, strict=True)
+        calls = ((own_s + more_s - empty_s, its_s - empty_s) for own_s, its_s in each)
         return [max(own_s, SHORTEST_CALL_S) / max(its_s, SHORTEST_CALL_S) - 1.0 for own_s, its_s in calls]
     rounds = zip(mine.kinds, mine.round_s, theirs.round_s, strict=True)
     return [(own_s + more_s - its_s) * 1e3 / beside.usual_of(kind) for kind, own_s, its_s in rounds]

@@ -585,10 +585,13 @@ def _word_after(before: int, words: memoryview) -> int:
 def _end_of(output: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """The data pointers of one call's output tensors, how far each reaches, and 64 bits of what else it returned.
 
-    Of a plain tensor in few steps: a clock runs, and there may be hundreds. What is not strided is none any more.
+    Of a plain tensor, or several in a row, in few steps: a clock runs, and there may be hundreds. What is not strided
+    is none any more.
     """
-    if type(output) is torch.Tensor and not output.is_complex():
+    if _is_plain_tensor(output):
         return (_data_ptr(output),), (_extent(output),), 0
+    if type(output) in (tuple, list) and all(map(_is_plain_tensor, output)):
+        return tuple(map(_data_ptr, output)), tuple(map(_extent, output)), 0
     found: list[int] = []
     reach: list[int] = []
 
@@ -599,6 +602,10 @@ def _end_of(output: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
 
     plain = digest_of_plain(encode(output, tensor))
     return tuple(found), tuple(reach), plain
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    return type(value) is torch.Tensor and not value.is_complex()
 
 
 def _extent(value: torch.Tensor) -> int:

@@ -157,6 +157,18 @@ def test_calls_come_one_by_one_and_the_outputs_of_the_last_are_described(steppin
     assert page.end().extents == ((16,),)
 
 
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_of_tensors_in_a_row_the_ends_are_those_of_each(kind):
+    tensors = [torch.zeros(3, 4), torch.zeros(8)[::2], torch.zeros(0), torch.ones((), dtype=torch.bool)]
+    each = [serve._end_of(tensor) for tensor in tensors]
+    in_a_row = serve._end_of(kind(tensors))
+    addresses, extents, _ = zip(*each, strict=True)
+    assert in_a_row == (sum(addresses, ()), sum(extents, ()), 0)
+    beside_a_number = serve._end_of(kind([*tensors, 1]))
+    assert beside_a_number[:2] == in_a_row[:2]
+    assert serve._end_of(kind(tensors))[2] == serve._end_of({"a": tensors[0]})[2] != beside_a_number[2]
+
+
 def test_of_empty_calls_the_model_is_called_for_the_first_alone_and_its_output_answers_all(stepping):
     called = []
     ask, page = stepping(lambda x: called.append(1) or x + 1, [[torch.zeros(4)], [torch.ones(4)]])
