@@ -62,7 +62,7 @@ def batch(model, rows):
     for layer in model.layers:
         rows = torch.relu_(layer(rows))
         found.append(rows.unsqueeze(1).unbind())
-    return list(zip(*found))
+    return list(zip(*found, strict=True))
 
 
 def rounds(request):
@@ -86,7 +86,7 @@ def rounds(request):
 def steps(request):
     words = server._arenas[request.page].words()
     inputs = [of_slot[0] for of_slot in server._inputs]
-    shown, answered, tensors, first, last = page.SHOWN, page.ANSWERED, page.TENSORS, page.ADDRESSES, page.ADDRESSES + 16
+    shown, answered, tensors, first = page.SHOWN, page.ANSWERED, page.TENSORS, page.ADDRESSES
     word, out, single = 0, None, extension.single
     w, b = server._model.weights()
     words[tensors], words[page.PLAIN] = 16, known["plain"]
