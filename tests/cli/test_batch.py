@@ -497,7 +497,7 @@ def marked(mark: str) -> dict[int, str]:
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
             try:
                 words = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                state = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
             except OSError:
                 continue
             if mark.encode() in words and state != "Z":
