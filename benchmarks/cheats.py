@@ -572,9 +572,8 @@ def side_by_side(cases: list[Case], session: Session, results: Results) -> None:
                 results.add(row_of(case, evaluated, left=None, seconds=evaluated.device_s))
 
         judge_alone(alone)
-        too_fast = [results.rows[case.key] for case in cases if not case.screening and gained(results.rows[case.key])]
-        twins = {row["twin"] for row in too_fast}
-        again = {row["name"] for row in too_fast} | twins
+        too_fast = [case.entry for case in cases if not case.screening and gained(results.rows[case.key])]
+        again = {name for entry in too_fast for name in (entry.name, entry.twin)}
         judge_alone(case for case in cases if case.entry.name in again)
 
 

@@ -224,17 +224,10 @@ def steps_no_longer_than_alone(
     a host that is slower for some seconds slows both, and who slows both gains nothing, as it is the difference that
     counts.
     """
-    usual = {kind: median(each) for kind, each in grouped(alone.kinds, alone.round_s).items()}
     fast = {kind: percentile(each, FAST_END) for kind, each in grouped(mine.kinds, mine.round_s).items()}
-    longest = max(alone.round_s)
-
-    def most_s(kind: str) -> float:
-        own_s = usual.get(kind, longest)
-        return max(seconds for seconds in alone.round_s if seconds <= own_s * ALIKE_ALONE)
-
-    within = (1 + allowed) * by_core
-    rounds = zip(beside.kinds, beside.round_s, mine.round_s, strict=True)
-    cut = [min(its_s, most_s(kind) * within + max(0.0, own_s - fast[kind])) for kind, its_s, own_s in rounds]
+    longest, within = _longest_alike(beside, alone, times=ALIKE_ALONE), (1 + allowed) * by_core
+    rounds = zip(beside.kinds, beside.round_s, mine.round_s, longest, strict=True)
+    cut = [min(its_s, most_s * within + max(0.0, own_s - fast[kind])) for kind, its_s, own_s, most_s in rounds]
     return replace(beside, round_s=cut)
 
 
@@ -242,15 +235,23 @@ def singles_no_longer_than_alone(beside: Samples, alone: Samples, more_s: float)
     """Rounds of one call of the reference beside a candidate, none more than so many seconds longer than the longest
     alone that took no more than that longer than those of its kind of contents.
     """
+    longest = _longest_alike(beside, alone, more_s=more_s)
+    cut = [min(seconds, most_s + more_s) for seconds, most_s in zip(beside.round_s, longest, strict=True)]
+    return replace(beside, round_s=cut)
+
+
+def _longest_alike(beside: Samples, alone: Samples, *, times: float = 1.0, more_s: float = 0.0) -> list[float]:
+    """For each round beside a candidate the longest alone of those that take no more than so many times what its kind
+    of contents does, and so many seconds.
+    """
     usual = {kind: median(each) for kind, each in grouped(alone.kinds, alone.round_s).items()}
     longest_s = max(alone.round_s)
 
     def most_s(kind: str) -> float:
         own_s = usual.get(kind, longest_s)
-        return max(seconds for seconds in alone.round_s if seconds <= own_s + more_s) + more_s
+        return max(seconds for seconds in alone.round_s if seconds <= own_s * times + more_s)
 
-    rounds = zip(beside.kinds, beside.round_s, strict=True)
-    return replace(beside, round_s=[min(seconds, most_s(kind)) for kind, seconds in rounds])
+    return [most_s(kind) for kind in beside.kinds]
 
 
 def _by_rounds_of_one(

@@ -163,9 +163,7 @@ def _known_alone(measured: Measured, plan: Plan, kinds: Sequence[str], told: Seq
     slowed, allowed = _held_against(alone, measured, hand_over_s)
     if slowed.value > 1 + allowed:
         return None
-    if singles is not None and not measured.copies:  # of rounds of one call nothing is known
-        return None
-    if singles is not None:
+    if singles is not None:  # of rounds of one call nothing is known, which have no copies
         steps = before.steps(told, most_steps(count, quick=True), measured.copies, singles[1])
         if steps is None:
             return None
