@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol
 from harness.judge.statistics import median
 
 BUSY_S = 3e-4
-"""A trifle takes 20 to 150 us on an idle device, and up to 2 ms where it waits for another process's slice (H200)."""
+"""More than a switch between two processes takes (0.15 ms), less than another's time slice (2 ms; both H200). What the
+trifle itself takes was not measured."""
 _FIRST_S, _KNOWN = 2e-3, 16
 """What lies between rounds is taken for so long at first, then for the median of so many."""
 
